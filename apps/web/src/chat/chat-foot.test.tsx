@@ -67,7 +67,7 @@ test('the activity is shown and can be stopped', async () => {
 test('the usage has the share of the input that came from the cache', async () => {
   const usage = { ...noUsage, input: 1200, cacheRead: 1000, output: 34 };
   const { page } = await renderFoot({ connection: { state: 'live' }, usage });
-  expect(page.text()).toContain('1.2K in (83 % cached) · 34 out');
+  expect(page.text()).toContain('1.2K in (83% cached) · 34 out');
 });
 
 test.each<SessionState>([

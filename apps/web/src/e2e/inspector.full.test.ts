@@ -48,7 +48,7 @@ describeInChromium()('the inspector in full width', () => {
     expect(await page.getByText('You are viewing an earlier moment.').count()).toBe(0);
     expect(new URL(page.url()).search).toBe('');
     await shoot(page, 'panel');
-    await page.getByRole('link', { name: 'Full width' }).click();
+    await page.getByRole('link', { name: 'Full page' }).click();
     await page.waitForURL('**/inspect');
 
     // The Tab key treats the tree as one element.

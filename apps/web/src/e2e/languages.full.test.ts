@@ -38,8 +38,8 @@ async function eachScreen(tab: ChatTab, check: (name: string) => Promise<void>):
 const known = [
   /^(?:Millrace|English|Deutsch|Español|中文)$/,
   /^Alt\+[YN]$/,
-  // Dates of charts, such as `Nov 16 02:00 PM`.
-  /^[\w ]*\d\d:\d\d [AP]M$/,
+  // Dates of charts, such as `Nov 16 2:00 PM`.
+  /^[\w ]*\d:\d\d [AP]M$/,
   // Units and moments, such as `1.2 s` and `≈ 3 min 5 s`.
   /^[≈~+\-−\d.,:/ ·×%]*(?:ms|s|min|h|KB|MB|B|tokens|tokens\/s|USD| )*[\d. ]*(?:ms|s|min)?$/,
   /^(?:builder|json|tools|ask me|run|turn|Turn \d|patch|write|read)$/,

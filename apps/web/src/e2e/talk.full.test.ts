@@ -80,9 +80,18 @@ describeInChromium()('a conversation with sub-agents', () => {
     const card = tab.page.getByRole('region', { name: 'ask_user asks' });
     await card.getByText('It stores the orders.').waitFor();
     expect(await axeFaults(tab.page)).toEqual([]);
+    const bar = tab.page.locator('.composer-bar');
+    const modelWidth = async () => (await bar.getByRole('combobox').boundingBox())?.width;
+    const wide = await modelWidth();
     await tab.page.setViewportSize({ width: 360, height: 740 });
     const width = await tab.page.evaluate<number>('document.documentElement.scrollWidth');
     expect(width).toBe(360);
+    // The menu still shows the name of the model, and the buttons of the run are on one line.
+    expect(await modelWidth()).toBe(wide);
+    const lines = ['Stop', 'Steer', 'Queue'].map(async (name) => {
+      return (await bar.getByRole('button', { name, exact: true }).boundingBox())?.y;
+    });
+    expect(new Set(await Promise.all(lines)).size).toBe(1);
     await card.getByRole('radio', { name: /SQLite/ }).focus();
     await tab.page.keyboard.press('ArrowDown');
     await tab.page.keyboard.press('Enter');

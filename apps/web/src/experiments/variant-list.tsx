@@ -63,7 +63,7 @@ function VariantRow({ variant, scorer }: VariantRowProps) {
         </Value>
         <Value name={t.latency} help={t.latencyHelp}>
           {ended === 0 ? '–' : duration(variant.mean_ms)}
-          {ended > 0 && <small>95 %: {duration(variant.p95_ms)}</small>}
+          {ended > 0 && <small>{`${percent(0.95)}: ${duration(variant.p95_ms)}`}</small>}
         </Value>
         <Value name={t.runs}>
           {ended === runs ? count(runs) : `${count(ended)} / ${count(runs)}`}

@@ -71,7 +71,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
           data-size="small"
           to={{ page: 'inspect', id: live.id, at: moment }}
         >
-          {t.fullWidth}
+          {t.fullPage}
         </Link>
         <IconButton size="small" label={t.closeTheInspector} onClick={onClose}>
           <CrossIcon />

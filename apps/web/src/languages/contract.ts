@@ -120,7 +120,7 @@ export interface PageLabels extends Labels {
   readonly pageWasClosed: string;
   readonly outboxFull: (count: number) => string;
   readonly spansAndRecords: string;
-  readonly fullWidth: string;
+  readonly fullPage: string;
   readonly closeTheInspector: string;
   // Branches and comparisons
   readonly compareSessions: string;

@@ -73,10 +73,9 @@ export const german: PageLabels = {
   sessionAbilities: 'Was eine Sitzung kann',
   itRunsWithoutYou: 'Sie läuft ohne Sie',
   runsWithoutYouText:
-    'Schließen Sie den Tab, während der Agent arbeitet. Der Server macht weiter, und diese Liste zeigt die Sitzung.',
+    'Schließen Sie den Tab, während der Agent arbeitet. Der Lauf geht auf dem Server weiter. Die Sitzung finden Sie später in der Liste.',
   itAsksFirst: 'Sie fragt zuerst',
-  asksFirstText:
-    'Ein Aufruf, der etwas ändert, wartet wie Wasser an einem Wehr, bis Sie ihn erlauben oder ablehnen.',
+  asksFirstText: 'Ein Aufruf, der etwas ändert, wartet, bis Sie ihn erlauben oder ablehnen.',
   itCanBeRewound: 'Sie lässt sich zurückspulen',
   canBeRewoundText:
     'Jedes Wort ist ein Eintrag. Öffnen Sie den Inspektor, um jeden früheren Moment zu sehen, und was er gekostet hat.',
@@ -132,7 +131,7 @@ export const german: PageLabels = {
   outboxFull: (count) =>
     `${count} Nachrichten warten auf das Senden. Warten Sie, bis sie gesendet sind, oder verwerfen Sie einige`,
   spansAndRecords: 'Abschnitte und Einträge',
-  fullWidth: 'Volle Breite',
+  fullPage: 'Ganze Seite',
   closeTheInspector: 'Inspektor schließen',
   compareSessions: 'Vergleichen',
   compareAgain: 'Erneut vergleichen',

@@ -73,10 +73,9 @@ export const spanish: PageLabels = {
   sessionAbilities: 'Lo que puede hacer una sesión',
   itRunsWithoutYou: 'Funciona sin usted',
   runsWithoutYouText:
-    'Cierre la pestaña mientras el agente trabaja. El servidor continúa, y esta lista muestra la sesión.',
+    'Cierre la pestaña mientras el agente trabaja. La ejecución continúa en el servidor. Después encontrará la sesión en la lista.',
   itAsksFirst: 'Pregunta primero',
-  asksFirstText:
-    'Una llamada que cambia algo espera como el agua ante una compuerta, hasta que usted la permita o la deniegue.',
+  asksFirstText: 'Una llamada que cambia algo espera hasta que usted la permita o la deniegue.',
   itCanBeRewound: 'Se puede rebobinar',
   canBeRewoundText:
     'Cada palabra es un registro. Abra el inspector para ver cualquier momento anterior y lo que costó.',
@@ -132,7 +131,7 @@ export const spanish: PageLabels = {
   outboxFull: (count) =>
     `${count} mensajes esperan ser enviados. Espere a que se envíen o descarte algunos`,
   spansAndRecords: 'Tramos y registros',
-  fullWidth: 'Ancho completo',
+  fullPage: 'Página completa',
   closeTheInspector: 'Cerrar el inspector',
   compareSessions: 'Comparar',
   compareAgain: 'Comparar de nuevo',

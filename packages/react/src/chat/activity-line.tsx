@@ -50,7 +50,7 @@ export function ActivityLine(props: ActivityLineProps) {
           {startedAt !== undefined && !isPast && <Since key={text} at={startedAt} />}
         </span>
       ) : (
-        <span>{text}</span>
+        <span className={isAsking ? 'activity-now' : undefined}>{text}</span>
       )}
       <UsageLine source={source} />
     </div>

@@ -24,7 +24,7 @@ function format(at: number, locale: string, options: Intl.DateTimeFormatOptions)
 
 /** Returns the time of day in a language. */
 export function clockTime(at: number, locale: string): string {
-  return format(at, locale, { hour: '2-digit', minute: '2-digit' });
+  return format(at, locale, { timeStyle: 'short' });
 }
 
 /** Returns the time of day if `at` is today, otherwise the date. */

@@ -67,7 +67,7 @@ export function Inspector(props: InspectorProps) {
   const selected = tree.selected ?? nodeAt(tree.nodes, offset);
   const [mainSplit, treeSplit] = [
     useSplit({ name: 'inspector', initial: 62 }),
-    useSplit({ name: 'tree', initial: 42 }),
+    useSplit({ name: 'tree', initial: 48 }),
   ];
   // biome-ignore lint/correctness/useExhaustiveDependencies: new records change the track
   const track = useMemo(

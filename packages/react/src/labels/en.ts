@@ -17,7 +17,7 @@ export const english: Labels = {
   usageHint:
     'Tokens sent and generated in this session, and the share of the sent ones that came from the cache of the provider',
   tokensIn: (count, cachedPercent) =>
-    `${count} in${cachedPercent > 0 ? ` (${cachedPercent} % cached)` : ''}`,
+    `${count} in${cachedPercent > 0 ? ` (${cachedPercent}% cached)` : ''}`,
   tokensOut: (count) => `${count} out`,
   asksPermission: (tool) => `The agent asks for permission to use ${tool}.`,
   theAgentIsWorking: 'The agent is working.',
@@ -269,7 +269,7 @@ export const english: Labels = {
   rebuildingThePrompt: 'Rebuilding the prompt …',
   rawRequest: 'Raw request',
   cachedTokens: (cached, all, percent, messages) =>
-    `${cached} of ${all} tokens came from the cache (${percent} %), about the first ${messages} messages.`,
+    `${cached} of ${all} tokens came from the cache (${percent}%), about the first ${messages} messages.`,
   showUnchanged: (count) => `Show ${count} unchanged ${count === 1 ? 'message' : 'messages'}`,
   hideUnchanged: (count) => `Hide ${count} unchanged ${count === 1 ? 'message' : 'messages'}`,
   noTools: 'No tools',
@@ -380,7 +380,7 @@ export const english: Labels = {
   rebuildingTheRequest: 'Rebuilding the request …',
   requestOf: (what) => `Request: ${what}`,
   asked: 'Asked',
-  tokensFromCache: (count, percent) => `${count} from cache (${percent} %)`,
+  tokensFromCache: (count, percent) => `${count} from cache (${percent}%)`,
   tokensToCache: (count) => `${count} to cache`,
   reasoningTokens: (count) => `${count} reasoning`,
   factsOnly: 'Facts only',

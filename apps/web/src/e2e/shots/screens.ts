@@ -105,10 +105,17 @@ export const screens: readonly Screen[] = [
     async open(page, { server }) {
       await page.goto(`${server.url}/app/design`);
       await page.getByRole('heading', { name: 'Dark' }).waitFor();
-      // The gallery scrolls inside the page. A tall viewport shows all of it.
+      // Parts of the gallery load on demand, and the gallery grows with them.
+      await page.waitForLoadState('networkidle');
+      // The gallery scrolls inside the page. A tall viewport shows all of it. In a tall viewport some
+      // parts are taller, so the second round measures again.
       const { width } = page.viewportSize() ?? { width: 1280 };
-      const inside = await page.evaluate<number>("document.querySelector('.gallery').scrollHeight");
-      await page.setViewportSize({ width, height: Math.min(inside + 64, 16_000) });
+      for (let round = 0; round < 2; round++) {
+        const inside = await page.evaluate<number>(
+          "document.querySelector('.gallery').scrollHeight",
+        );
+        await page.setViewportSize({ width, height: Math.min(inside + 64, 16_000) });
+      }
     },
   },
   {

@@ -26,6 +26,7 @@ export interface ExperimentLabels {
   readonly cost: string;
   readonly costOfScores: (cost: string) => string;
   readonly tokens: string;
+  /** The space in front of a word does not break, so that a narrow column breaks after the comma. */
   readonly tokensInOut: (input: string, output: string) => string;
   readonly latency: string;
   readonly latencyHelp: string;

@@ -30,7 +30,7 @@ export const german: ExperimentLabels = {
   cost: 'Kosten',
   costOfScores: (cost) => `+ ${cost} für Bewertungen`,
   tokens: 'Tokens',
-  tokensInOut: (input, output) => `${input} ein, ${output} aus`,
+  tokensInOut: (input, output) => `${input}\u00a0ein, ${output}\u00a0aus`,
   latency: 'Zeit pro Lauf',
   latencyHelp: 'Der Mittelwert und das 95. Perzentil',
   runs: 'Läufe',

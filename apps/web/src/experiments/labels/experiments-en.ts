@@ -30,7 +30,7 @@ export const english: ExperimentLabels = {
   cost: 'Cost',
   costOfScores: (cost) => `+ ${cost} for scores`,
   tokens: 'Tokens',
-  tokensInOut: (input, output) => `${input} in, ${output} out`,
+  tokensInOut: (input, output) => `${input}\u00a0in, ${output}\u00a0out`,
   latency: 'Time per run',
   latencyHelp: 'The mean and the 95th percentile',
   runs: 'Runs',

@@ -30,7 +30,7 @@ export const spanish: ExperimentLabels = {
   cost: 'Coste',
   costOfScores: (cost) => `+ ${cost} por evaluar`,
   tokens: 'Tokens',
-  tokensInOut: (input, output) => `${input} entrada, ${output} salida`,
+  tokensInOut: (input, output) => `${input}\u00a0entrada, ${output}\u00a0salida`,
   latency: 'Tiempo por ejecución',
   latencyHelp: 'La media y el percentil 95',
   runs: 'Ejecuciones',

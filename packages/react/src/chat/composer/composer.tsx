@@ -142,25 +142,31 @@ export function Composer(props: ComposerProps) {
             </Suspense>
           )}
           <div className="composer-more">{props.children}</div>
-          {isRunning && onStop && (
-            <Button look="danger" onClick={() => run(onStop)}>
-              <StopIcon /> {t.stop}
-            </Button>
-          )}
-          {isRunning && canSteer && (
-            <Button disabled={isEmpty || isBusy} title={t.steerHint} onClick={() => send('steer')}>
-              {t.steer}
-            </Button>
-          )}
-          {isRunning && canSteer ? (
-            <Button look="main" type="submit" disabled={isEmpty || isBusy} title={t.queueHint}>
-              {t.queue}
-            </Button>
-          ) : (
-            <IconButton look="main" type="submit" label={t.send} disabled={isEmpty || isBusy}>
-              <SendIcon />
-            </IconButton>
-          )}
+          <div className="composer-send">
+            {isRunning && onStop && (
+              <Button look="danger" onClick={() => run(onStop)}>
+                <StopIcon /> {t.stop}
+              </Button>
+            )}
+            {isRunning && canSteer && (
+              <Button
+                disabled={isEmpty || isBusy}
+                title={t.steerHint}
+                onClick={() => send('steer')}
+              >
+                {t.steer}
+              </Button>
+            )}
+            {isRunning && canSteer ? (
+              <Button look="main" type="submit" disabled={isEmpty || isBusy} title={t.queueHint}>
+                {t.queue}
+              </Button>
+            ) : (
+              <IconButton look="main" type="submit" label={t.send} disabled={isEmpty || isBusy}>
+                <SendIcon />
+              </IconButton>
+            )}
+          </div>
         </div>
       </div>
       <p className="composer-hint" id={hintId}>

@@ -151,8 +151,10 @@ function SpanRow({ row, id, isSelected, onToggle, onSelect, onOpen, ...bar }: Sp
         />
         <i className="span-kind" />
         <span className="unseen">{kindName(node, t)}</span>
-        <b>{name}</b>
-        {detail !== undefined && <em>{detail}</em>}
+        <span className="span-name">
+          <b>{name}</b>
+          {detail !== undefined && <em>{detail}</em>}
+        </span>
         <small>{durationText(node, bar.end, t)}</small>
         <span className="unseen">{stateText(node, t)}</span>
       </span>
