@@ -27,7 +27,7 @@ const limits: readonly (readonly [what: string, limit: number, code: string])[] 
   ['agent and openaiResponses', 92.3 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
-    22.5 * kilobyte,
+    22.8 * kilobyte,
     "export { createClient } from '@millrace/client'; export * from '@millrace/client/react';",
   ],
   ['a chat of components', 47.5 * kilobyte, chatOf('Chat, useTaskSession')],

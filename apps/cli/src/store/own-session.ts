@@ -46,6 +46,8 @@ export async function refusalToResume(
 ): Promise<UsageError | undefined> {
   if ((await log.info(id)) === undefined) return undefined;
   const session = await findSession(log, id, { cwd: '' });
+  // `/undo` of the first message continues in a copy without messages.
+  if (session.forkOf !== undefined && session.title === '') return undefined;
   const sign = isServerStore(own.flags) ? undefined : signOfOtherProgram(session, own.flags);
   const why = sign ?? (await signOfOnlyOtherTools(log, session, own));
   if (why === undefined) return undefined;
