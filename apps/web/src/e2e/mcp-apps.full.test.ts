@@ -75,6 +75,8 @@ describeInChromium()('24.4: an app of an MCP server', () => {
     const question = tab.page.getByRole('region', { name: 'Allow weather_order?' });
     await question.getByText('umbrella').waitFor();
     expect(harness.server.calls).not.toContain('order umbrella');
+    // The page accepts no answer while the user works in the app.
+    await question.getByText('umbrella').click();
     await question.getByRole('button', { name: 'Allow', exact: true }).click();
     await text('answer').getByText('Ordered an umbrella').waitFor();
     expect(harness.server.calls).toContain('order umbrella');
@@ -135,6 +137,7 @@ describeInChromium()('24.4: an app of an MCP server', () => {
     await press('load');
     await text('answer').getByText('error').waitFor();
     expect(loads).toBe(0);
+    await app.getByText('https://api.weather.example').click();
     await app.getByRole('button', { name: 'Allow', exact: true }).click();
     await text('answer').getByText('error').waitFor({ state: 'detached' });
     await text('result').getByText('Bern').waitFor();

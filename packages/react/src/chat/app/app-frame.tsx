@@ -7,6 +7,7 @@ import { useLabels } from '../../labels/use-labels.ts';
 import { withoutToken } from '../../markdown/link-view.tsx';
 import { isDark } from '../../markdown/rich/frame-view.tsx';
 import { useKeyboardGuard } from '../../markdown/rich/keyboard-guard.ts';
+import { useArmed } from '../approval/use-armed.ts';
 import { drafts } from '../composer/draft.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
@@ -138,19 +139,34 @@ export function AppFrame(props: AppFrameProps) {
         </button>
       )}
       {question !== undefined && (
-        <Dialog title={t.appOpensLink(app.server)} onClose={() => answer(false)}>
-          <p className="app-link">
-            <VisibleText text={question.url} />
-          </p>
-          <p className="app-answers">
-            <Button onClick={() => answer(false)}>{t.cancel}</Button>
-            <Button look="main" onClick={() => answer(true)}>
-              {t.open}
-            </Button>
-          </p>
-        </Dialog>
+        <LinkDialog server={app.server} url={question.url} onAnswer={answer} />
       )}
     </>
+  );
+}
+
+interface LinkDialogProps {
+  readonly server: string;
+  readonly url: string;
+  readonly onAnswer: (isOpened: boolean) => void;
+}
+
+/** Asks whether to open the address that an app names. */
+function LinkDialog({ server, url, onAnswer }: LinkDialogProps) {
+  const t = useLabels();
+  const isArmed = useArmed();
+  return (
+    <Dialog title={t.appOpensLink(server)} onClose={() => onAnswer(false)}>
+      <p className="app-link">
+        <VisibleText text={url} />
+      </p>
+      <p className="app-answers">
+        <Button onClick={() => onAnswer(false)}>{t.cancel}</Button>
+        <Button look="main" disabled={!isArmed} onClick={() => onAnswer(true)}>
+          {t.open}
+        </Button>
+      </p>
+    </Dialog>
   );
 }
 

@@ -5,6 +5,7 @@ import { Button } from '../../design/button.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
 import { useFrameSlot } from '../../markdown/rich/frame-slots.ts';
 import { Approvals } from '../approval/approvals.tsx';
+import { useArmed } from '../approval/use-armed.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
 import { type AppContent, AppFrame, type AppFrameProps, appHeights } from './app-frame.tsx';
@@ -32,6 +33,7 @@ export function AppView({ source, call, result }: AppViewProps) {
   const [isClosed, setClosed] = useState(false);
   const onClosed = useCallback(() => setClosed(true), []);
   const calls = useAppCalls(source, call.toolCallId);
+  const isArmed = useArmed();
   if (app === undefined || framesUrl === undefined) return null;
   const hosts = [...new Set([...app.connect, ...app.resource])];
   return (
@@ -41,7 +43,7 @@ export function AppView({ source, call, result }: AppViewProps) {
           <span>
             {t.appWantsNetwork} <VisibleText text={hosts.join(', ')} />
           </span>
-          <Button size="small" onClick={() => setAgreed(true)}>
+          <Button size="small" disabled={!isArmed} onClick={() => setAgreed(true)}>
             {t.allow}
           </Button>
         </p>

@@ -1,10 +1,11 @@
 import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { useKey } from '../../design/use-key.ts';
 import { useLabels } from '../../labels/use-labels.ts';
 import { escapeInvisible, VisibleText } from '../content/visible-text.tsx';
 import { ReadArea } from './read-area.tsx';
+import { useArmed } from './use-armed.ts';
 
 interface AnswerButtonsProps {
   readonly rule: string | undefined;
@@ -57,61 +58,6 @@ export function AnswerButtons(props: AnswerButtonsProps) {
       </Button>
     </div>
   );
-}
-
-/**
- * The time for which a new card must be visible before its buttons work. The time is long enough to notice
- * the card, and longer than a double click.
- */
-const pauseMs = 600;
-
-/**
- * Events that restart the waiting time of a new card. Input during that time was not meant for the
- * card.
- */
-const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
-
-/**
- * Returns true when the user may answer a new card. The card must have been visible for a moment
- * without any input. So the second click of a double click, or a held key, cannot answer a new card
- * by accident. The waiting time starts again when the window gets the focus. Otherwise a page could
- * cover this window with another one, and close that one between the two presses of a double click.
- */
-function useArmed(): boolean {
-  const [isArmed, setArmed] = useState(false);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const cancelTimer = () => clearTimeout(timer);
-    const restartTimer = () => {
-      cancelTimer();
-      if (isInUse()) timer = setTimeout(() => setArmed(true), pauseMs);
-    };
-    const disarm = () => {
-      if (isInUse()) return;
-      cancelTimer();
-      setArmed(false);
-    };
-    const controller = new AbortController();
-    const options = { capture: true, signal: controller.signal };
-    window.addEventListener('blur', disarm, options);
-    document.addEventListener('visibilitychange', disarm, options);
-    if (!isArmed) {
-      restartTimer();
-      window.addEventListener('focus', restartTimer, options);
-      for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
-      document.addEventListener('pointerdown', cancelTimer, options);
-    }
-    return () => {
-      cancelTimer();
-      controller.abort();
-    };
-  }, [isArmed]);
-  return isArmed;
-}
-
-/** True if the user can see this window and uses it. A frame of the page can have the focus. */
-function isInUse(): boolean {
-  return document.visibilityState !== 'hidden' && document.hasFocus();
 }
 
 interface SessionFormProps {

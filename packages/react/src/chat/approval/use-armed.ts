@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'react';
+
+/**
+ * The time for which a new card must be visible before its buttons work. The time is long enough to notice
+ * the card, and longer than a double click.
+ */
+const pauseMs = 600;
+
+/**
+ * Events that restart the waiting time of a new card. Input during that time was not meant for the
+ * card.
+ */
+const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
+
+/**
+ * Returns true when the user may answer a new card. The card must have been visible for a moment
+ * without any input. So the second click of a double click, or a held key, cannot answer a new card
+ * by accident. The waiting time starts again when the window gets the focus. Otherwise a page could
+ * cover this window with another one, and close that one between the two presses of a double click.
+ * While a frame has the focus, the page does not see the clicks of the user. The document in the frame could
+ * move the card under the pointer, so the waiting time starts when the user returns to the page.
+ */
+export function useArmed(): boolean {
+  const [isArmed, setArmed] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const cancelTimer = () => clearTimeout(timer);
+    const restartTimer = () => {
+      cancelTimer();
+      if (isInUse()) timer = setTimeout(() => setArmed(true), pauseMs);
+    };
+    const disarm = () => {
+      if (isInUse()) return;
+      cancelTimer();
+      setArmed(false);
+    };
+    const controller = new AbortController();
+    const options = { capture: true, signal: controller.signal };
+    window.addEventListener('blur', disarm, options);
+    document.addEventListener('visibilitychange', disarm, options);
+    if (!isArmed) {
+      restartTimer();
+      window.addEventListener('focus', restartTimer, options);
+      for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
+      document.addEventListener('pointerdown', cancelTimer, options);
+    }
+    return () => {
+      cancelTimer();
+      controller.abort();
+    };
+  }, [isArmed]);
+  return isArmed;
+}
+
+/** True if the user can see this window and uses the page itself, and not a frame of the page. */
+function isInUse(): boolean {
+  return document.visibilityState !== 'hidden' && document.hasFocus() && !isFrameFocused();
+}
+
+function isFrameFocused(): boolean {
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  return focused?.localName === 'iframe';
+}
