@@ -142,7 +142,8 @@ export function Composer(props: ComposerProps) {
             </Suspense>
           )}
           <div className="composer-more">{props.children}</div>
-          <div className="composer-send">
+          {/* The buttons of a run are new elements, so that nothing shifts when they appear. */}
+          <div key={String(isRunning)} className="composer-send">
             {isRunning && onStop && (
               <Button look="danger" onClick={() => run(onStop)}>
                 <StopIcon /> {t.stop}
