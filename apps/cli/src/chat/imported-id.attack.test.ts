@@ -5,7 +5,7 @@ import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { answer, turnFinished, turnStarted } from '../../../../packages/log/src/suite/drafts.ts';
-import { resumeCommand } from '../print/closing-message.ts';
+import { resumeHint } from '../args/command-hint.ts';
 import { exportCommand } from './commands/export-command.ts';
 import { resumeNotice } from './session-notices.ts';
 
@@ -20,9 +20,7 @@ test.for([
   ['~root', "'~root'"],
   ['0199aa', '0199aa'],
 ] as const)('attack 51: the id %s is printed as one word of a shell', ([id, quoted]) => {
-  expect(resumeCommand({}, sessionId(id))).toBe(
-    `millrace --resume${id.startsWith('-') ? '=' : ' '}${quoted}`,
-  );
+  expect(resumeHint({}, id)).toBe(`millrace --resume${id.startsWith('-') ? '=' : ' '}${quoted}`);
   expect(JSON.stringify(resumeNotice(id, {}))).toContain(JSON.stringify(quoted).slice(1, -1));
 });
 

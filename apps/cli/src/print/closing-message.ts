@@ -1,6 +1,5 @@
 import type { RunResult } from '@millrace/agent';
-import { isMillraceError, type SessionId } from '@millrace/core';
-import { type PlaceFlags, resumeHint } from '../args/command-hint.ts';
+import { isMillraceError } from '@millrace/core';
 import { oneLine } from '../text/cells/printable.ts';
 import type { PendingApproval } from './pending-approvals.ts';
 
@@ -73,12 +72,4 @@ function parkedMessage({ session }: RunResult, resume: string | undefined): stri
   const rules =
     'To allow such calls in advance: --allow <rule>, or --yes for all that need neither network nor a place outside of the sandbox';
   return `There is no user to approve, so session ${session} waits.${way} ${rules}`;
-}
-
-/**
- * Returns the command that resumes a session. It contains the flags that are needed to find the
- * session.
- */
-export function resumeCommand(flags: PlaceFlags, session: SessionId): string {
-  return resumeHint(flags, session);
 }

@@ -17,7 +17,7 @@ import {
 } from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { AnswerStream } from './answer-stream.ts';
-import { closingMessages, resumeCommand } from './closing-message.ts';
+import { closingMessages } from './closing-message.ts';
 import { hasColor, Notes, Output, type OutputStream } from './output.ts';
 import { readOutputSchema } from './output-schema.ts';
 import { approvePending, pendingApprovals } from './pending-approvals.ts';
@@ -86,8 +86,7 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   await printer.end(result);
   await endCommands(options, result, notes);
   // Only the program of the session can continue a branch of its agent.
-  const resume =
-    isKept && args.agents === undefined ? resumeCommand(args, result.session) : undefined;
+  const resume = isKept && args.agents === undefined ? resumeHint(args, result.session) : undefined;
   await printClosing(result, { log, notes, output, resume });
   if (args.branch !== undefined && (await log.info(result.session)) !== undefined)
     await notes.write(

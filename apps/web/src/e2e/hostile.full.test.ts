@@ -67,18 +67,7 @@ describeInChromium()('hostile content', () => {
       }).observe(document, { childList: true, subtree: true });
     `);
     const text = `say\n${'```js\nlet a\n```\n'.repeat(3000)}\nThat was all of it.`;
-    const call = async (method: string, params: object) => {
-      const response = await fetch(`${harness.server.url}/agents/name/builder/rpc`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ method, params }),
-      });
-      return (await response.json()) as { readonly result: { readonly id: string } };
-    };
-    const { result } = await call('task/create', {});
-    const content = { type: 'text', author: 'user', content: text };
-    await call('message/send', { task_id: result.id, content });
-    const tab = await visitor.tab(`/app/tasks/${result.id}`);
+    const tab = await visitor.tab(`/app/tasks/${await harness.server.answer(text)}`);
     await tab.waitForText('That was all of it.');
     const count = (selector: string) => tab.page.locator(selector).count();
     // The question and the answer have 3,000 blocks each. The rest is shown as its source.

@@ -33,19 +33,8 @@ describeInChromium()('an answer with several long texts', () => {
   test('18.456: attack: a model sends several long texts, each within the limit, to freeze the page', async () => {
     const visitor = await harness.visitor();
     await visitor.context.addInitScript(recordFrames);
-    const call = async (method: string, params: object) => {
-      const response = await fetch(`${harness.server.url}/agents/name/builder/rpc`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ method, params }),
-      });
-      return (await response.json()) as { readonly result: { readonly id: string } };
-    };
-    const { result } = await call('task/create', {});
     const text = `texts ${textCount}\n${'- a\n'.repeat(itemsPerText)}`;
-    const content = { type: 'text', author: 'user', content: text };
-    await call('message/send', { task_id: result.id, content });
-    const tab = await visitor.tab(`/app/tasks/${result.id}`);
+    const tab = await visitor.tab(`/app/tasks/${await harness.server.answer(text)}`);
     const answers = tab.page.locator('article[data-kind=assistant] .markdown li');
     const total = textCount * itemsPerText;
     await expect.poll(() => answers.count(), { timeout: patientMs(60_000) }).toBe(total);

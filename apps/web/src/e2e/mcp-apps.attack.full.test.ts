@@ -223,7 +223,8 @@ describeInChromium()('a hostile app of an MCP server', () => {
     const question = app.getByRole('region', { name: 'Allow weather_order?' });
     const allow = question.getByRole('button', { name: 'Allow', exact: true });
     await question.getByText('umbrella').waitFor();
-    // The user still presses the app, and the page does not see it. This takes longer than the pause before an answer.
+    // The user still presses the app, and the page does not see it. The timers of a page run in their order, so
+    // the shorter pause before an answer would be over now.
     await tab.page.evaluate('new Promise((resolve) => setTimeout(resolve, 2000))');
     expect(await allow.isDisabled()).toBe(true);
     await question.getByText('umbrella').click();

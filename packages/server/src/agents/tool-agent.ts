@@ -26,7 +26,7 @@ export interface ToolAgentOptions
    */
   readonly longTools?: LoopAgent['longTools'];
   /**
-   * What a client must be able to do, by the names of the tools. The server refuses calls of other clients.
+   * The abilities that each tool requires of a client, by the name of the tool. The server refuses calls of other clients.
    * Default: nothing.
    */
   readonly needs?: LoopAgent['needs'];

@@ -81,8 +81,8 @@ export interface LoopAgent extends NamedAgent {
    */
   readonly longTools?: readonly (string | LongTool)[] | undefined;
   /**
-   * What a client of MCP must be able to do, by the names of the tools in `offers`. The server refuses calls of
-   * other clients. Default: nothing.
+   * The abilities that each tool in `offers` requires of a client of MCP, by the name of the tool. The server
+   * refuses calls of other clients. Default: nothing.
    */
   readonly needs?: Readonly<Record<string, readonly ClientAbility[]>> | undefined;
 }

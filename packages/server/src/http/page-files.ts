@@ -39,7 +39,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** What the policy of a frame allows in addition. */
+/** The additional rights in the content security policy of a frame. */
 interface FrameRights {
   /** The sources of pictures. Default: only data and blobs. */
   readonly pictures?: string | undefined;

@@ -57,6 +57,23 @@ export class PageServer {
     this.#child?.send(command);
   }
 
+  /** Creates a task of the builder, sends it a message, and waits for the answer. Returns the id of the task. */
+  async answer(text: string): Promise<string> {
+    const { id } = await this.#call('task/create', {});
+    const content = { type: 'text', author: 'user', content: text };
+    await this.#call('message/send', { task_id: id, content });
+    return id;
+  }
+
+  async #call(method: string, params: object): Promise<{ readonly id: string }> {
+    const response = await fetch(`${this.#url}/agents/name/builder/rpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ method, params }),
+    });
+    return ((await response.json()) as { readonly result: { readonly id: string } }).result;
+  }
+
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

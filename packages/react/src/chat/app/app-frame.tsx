@@ -17,13 +17,13 @@ import type { StoredApp } from './stored-app.ts';
 /** The heights of an app in pixels. */
 export const appHeights = { first: 240, least: 40, most: 800 };
 
-/** What the app shows: its document, and the result of its tool. */
+/** The content of an app: its document, and the result of its tool. */
 export interface AppContent {
   readonly html: string;
   readonly result: JsonObject;
 }
 
-/** What the frame of an app needs. */
+/** The properties of `AppFrame`. */
 export interface AppFrameProps {
   readonly source: ChatSource;
   readonly call: ToolCallPart;

@@ -13,7 +13,7 @@ const maxDropped = 300;
 /** Maximum number of requests that wait for an answer at the same time. */
 const maxOpen = 8;
 
-/** What the page does for an app. */
+/** The services that the page provides for an app. */
 export interface AppServices {
   /** Sends a message to the app. */
   readonly post: (message: JsonObject) => void;

@@ -22,7 +22,7 @@ export class ReadQueue {
   }
 }
 
-/** What happens to a reply if its caller has too many unread replies. */
+/** How the server treats a request whose caller has too many unread replies. */
 export type WhenFull =
   /** The request is refused. It has changed nothing. */
   | 'refuse'

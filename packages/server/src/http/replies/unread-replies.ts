@@ -15,7 +15,7 @@ export class UnreadReplies {
   readonly #stallTimeoutMs: number;
   /** The number of unread bytes of each restricted caller. */
   readonly #bytes = new Map<string, number>();
-  /** What waits until a restricted caller has read. */
+  /** The promises that resolve when a restricted caller has read its replies, by caller. */
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(clock: Clock, stallTimeoutMs: number) {

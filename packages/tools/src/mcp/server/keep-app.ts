@@ -20,7 +20,7 @@ interface AppServer {
 /** Maximum number of tools that the log lists for an app. */
 const maxAppTools = 200;
 
-/** What is needed to keep the app of a result on the log. */
+/** A finished call whose app the log keeps. */
 interface AppCall {
   readonly remote: AppServer;
   readonly tool: RemoteTool;

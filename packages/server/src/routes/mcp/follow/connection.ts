@@ -6,7 +6,7 @@ import type { RouteContext } from '../../../http/route.ts';
 import type { LogLevel, McpCaller } from '../protocol/caller.ts';
 import { invalidParams } from '../protocol/rpc-message.ts';
 
-/** What a client of a version before 2026-07-28 has set for its connection. It is a fold of the connection's log. */
+/** The settings of a client's connection, for versions before 2026-07-28. They are a fold of the connection's log. */
 export interface ConnectionState {
   /** The client gets messages of this level and above. Undefined if it gets none. */
   readonly level: LogLevel | undefined;

@@ -151,7 +151,7 @@ async function* merge<T>(
   sources: readonly AsyncGenerator<T>[],
   signal: AbortSignal,
 ): AsyncGenerator<T> {
-  /** What the sources yielded and nobody has received yet: at most one step for each source. */
+  /** The values of the sources that the caller has not received yet, at most one for each source. */
   const arrived: (
     | { readonly source: AsyncGenerator<T>; readonly value: T }
     | { readonly error: unknown }

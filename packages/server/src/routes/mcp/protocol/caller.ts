@@ -19,7 +19,7 @@ export interface McpCaller {
   readonly version: string;
   /** True for 2026-07-28. Such clients send no `initialize`. */
   readonly isModern: boolean;
-  /** What the client can do for the server. */
+  /** The abilities that the client offers to the server. */
   readonly abilities: ReadonlySet<ClientAbility>;
   /** True if the client accepts tasks instead of results. */
   readonly hasTasks: boolean;
