@@ -76,6 +76,8 @@ export default defineConfig(({ mode }) => {
       maxWorkers: isQuick ? Math.max(4, cores - 1) : cores * 3,
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
+      // The default is 10 s. On a busy machine, the end of a process with a gigabyte of memory needs longer.
+      teardownTimeout: 60_000 * patience,
       // The default of Vitest is one second, and a page that loads on a busy machine needs longer.
       expect: { poll: { timeout: 60_000 * patience } },
     },

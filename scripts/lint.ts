@@ -12,8 +12,10 @@ const lanes = [['check', 'build', 'publint'], ['knip']] as const;
 async function run(script: string): Promise<boolean> {
   const start = Date.now();
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+  // The compiler is a Go program. With more memory it needs a fifth less CPU time.
+  const compiler = { GOGC: process.env['GOGC'] ?? '400' };
   const child = spawn('npm', ['run', '--silent', script], {
-    env: { ...process.env, ...colour },
+    env: { ...process.env, ...colour, ...compiler },
     stdio: ['ignore', 'pipe', 'pipe'],
     shell: process.platform === 'win32',
   });

@@ -31,6 +31,22 @@ test('every relative link in a document has a target', () => {
   expect(broken).toEqual([]);
 });
 
+test('every file and folder that ARCHITECTURE.md names exists', () => {
+  const exclude = ['**/node_modules/**', '**/dist/**', '**/bundle/**'];
+  const paths = globSync('{apps,packages,scripts,docs,decisions,clients}/**', { exclude });
+  const known = new Set(paths.map((path) => `/${path}`));
+  // A row of the table can name a file by the end of its path, after a folder was named.
+  const ends = new Set(
+    [...known].flatMap((path) => path.split('/').map((_, at, all) => all.slice(at).join('/'))),
+  );
+  const named = readFileSync('ARCHITECTURE.md', 'utf8').matchAll(/`([\w./-]+?)\/?`/g);
+  const isPath = (text: string) => /^[\w.-]+\/[\w./-]+$|\.(?:tsx?|css|md)$/.test(text);
+  const missing = [...named]
+    .map(([, text = '']) => text)
+    .filter((text) => isPath(text) && !ends.has(text));
+  expect(missing.filter((text) => !existsSync(text))).toEqual([]);
+});
+
 test('documented commands use npx node, which is the version of the project', () => {
   const texts = globSync(
     '{*.md,docs/**/*.{md,yaml},{packages,apps}/*/README.md,examples/**/*.ts}',

@@ -39,8 +39,8 @@ export default defineConfig(({ command }) => ({
     // theme than the rest.
     cssTarget: ['chrome123', 'edge123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
-    // The code of the first screen is one file. Files that code on demand shares with it would be many
-    // small ones, which compress worse.
+    // The code of the first screen is one file. By default, the bundler would write a file of its own for each
+    // part that the first screen shares with code on demand. Many small files compress worse than one file.
     rolldownOptions: {
       output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } },
     },

@@ -7,6 +7,7 @@ import { compareCore } from './compare-core.ts';
 import { appendAll } from './floor.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
 import { compareLog } from './log/compare-log.ts';
+import { compareLongChat } from './long-chat/compare-long-chat.ts';
 import { compareLongSession } from './long-session/compare-long-session.ts';
 import { ours } from './ours.ts';
 import { comparePage } from './page/compare-page.ts';
@@ -28,6 +29,7 @@ const sections = [
   'sandbox',
   'search',
   'cold-start',
+  'long-chat',
   'long-session',
 ];
 
@@ -55,8 +57,9 @@ async function main(chosen: readonly string[]): Promise<void> {
     );
   }
   if (chosen.includes('--cluster')) return compareCluster();
-  // This section takes minutes, so it runs only if it is chosen.
+  // These sections take minutes, so they run only if they are chosen.
   if (chosen.includes('long-session')) await compareLongSession();
+  if (chosen.includes('long-chat')) await compareLongChat();
   const has = (section: string) => chosen.length === 0 || chosen.includes(section);
   console.log(`Node ${process.version}, ${process.arch}\n`);
   if (has('core')) await compareCore();

@@ -31,23 +31,28 @@ export async function msToVersion({ argv }: Program, home: string): Promise<numb
 const size = 'stty cols 100 rows 30';
 
 /** Returns the milliseconds from the start until the prompt appears in a terminal. */
-export async function msToPrompt(
-  { name, argv, prompt, env = {} }: Program,
-  home: string,
-): Promise<number> {
-  const command = [process.execPath, ...argv].map((word) => `'${word}'`).join(' ');
+export async function msToPrompt(program: Program, home: string): Promise<number> {
   const start = performance.now();
-  // `script` provides a terminal without a native module.
-  const child = spawn('script', ['-qec', `${size}; exec ${command}`, '/dev/null'], {
-    ...spawnOptions(home, env),
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
+  const child = startInTerminal(program, home);
   try {
-    await waitForText(child, prompt, name);
+    await waitForText(child, program.prompt, program.name);
     return performance.now() - start;
   } finally {
     await exit(child);
   }
+}
+
+/** Starts a program in a terminal of 100 columns and 30 rows. */
+export function startInTerminal(
+  { argv, env = {} }: Pick<Program, 'argv' | 'env'>,
+  home: string,
+): ChildProcess {
+  const command = [process.execPath, ...argv].map((word) => `'${word}'`).join(' ');
+  // `script` provides a terminal without a native module.
+  return spawn('script', ['-qec', `${size}; exec ${command}`, '/dev/null'], {
+    ...spawnOptions(home, env),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
 }
 
 function spawnOptions(home: string, env: Readonly<Record<string, string>>) {
@@ -59,7 +64,12 @@ function spawnOptions(home: string, env: Readonly<Record<string, string>>) {
 /** After this time, a program without its prompt is killed, and the bench fails. */
 const promptTimeoutMs = 60_000;
 
-async function waitForText(child: ChildProcess, prompt: string, name: string): Promise<void> {
+/** Waits until a text is on the screen of a terminal. */
+export async function waitForText(
+  child: ChildProcess,
+  prompt: string,
+  name: string,
+): Promise<void> {
   const { stdout } = child;
   let screen = '';
   const timer = setTimeout(() => child.kill('SIGKILL'), promptTimeoutMs);
@@ -79,7 +89,7 @@ async function waitForText(child: ChildProcess, prompt: string, name: string): P
 const timeoutMs = 3000;
 
 /** Sends Ctrl-D until the program exits, and kills it after a timeout. */
-async function exit(child: ChildProcess): Promise<void> {
+export async function exit(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const closed = once(child, 'close');
   child.stdout?.resume();

@@ -10,6 +10,12 @@ export {
 export { type SnapshotOptions, snapshot } from './any-log/snapshot.ts';
 export type { StoredFold } from './any-log/snapshot-cuts.ts';
 export type { LoadedSession, SessionFold } from './any-log/state-cache.ts';
+export {
+  type ComputedValue,
+  storedValue,
+  storeValue,
+  type ValueName,
+} from './any-log/stored-value.ts';
 export type { ChainOrigin, ChainProblem, ChainReport, ChainRewrite } from './chain/check-chain.ts';
 export type { OffsetRange } from './chain/link.ts';
 export { type Ed25519Key, parseHead, type SignedHead, signHead } from './chain/signed-head.ts';

@@ -16,6 +16,7 @@ export {
   type SandboxProfile,
   type SandboxRequest,
   type SandboxSearch,
+  type TestedSandbox,
 } from './contract/sandbox.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export {
@@ -106,7 +107,11 @@ export {
   type StartedCommand,
   stoppedByUser,
 } from './shell/background/background-commands.ts';
-export { endedCommand, type LoggedCommand } from './shell/background/commands-on-log.ts';
+export {
+  describesCommand,
+  endedCommand,
+  type LoggedCommand,
+} from './shell/background/commands-on-log.ts';
 export type { LiveOutput, OutputSlice } from './shell/background/live-output.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
 export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
@@ -147,6 +152,7 @@ export {
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { OpenBuffers } from './workspace/open-buffers.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
+export { formsOfPaths } from './workspace/real-form.ts';
 export type { ChangeLog } from './workspace/record-change.ts';
 export type { ResolvedPath, ResolveOptions } from './workspace/resolve-path.ts';
 export {

@@ -300,7 +300,7 @@ class HandoffRun {
     }
   }
 
-  /** Leaves a session to the daemon. In one of four cases, the terminal is killed meanwhile. */
+  /** Hands a session over to the daemon. In one of four cases, the terminal is killed during the hand-over. */
   async #background(session: string): Promise<void> {
     const terminal = this.#terminals.get(session);
     if (terminal === undefined) return;

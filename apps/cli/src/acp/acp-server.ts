@@ -198,7 +198,7 @@ export class AcpServer {
       await loadConfig({ args, env: host.env, cwd: host.cwd }),
     );
     const info = isId(sessionId) ? await log.info(sessionId as SessionId) : undefined;
-    // The protocol wants success if there is nothing to delete.
+    // The protocol requires a successful reply if there is nothing to delete.
     if (info !== undefined) await deleteWithChildren(log, info.session);
     return {};
   }

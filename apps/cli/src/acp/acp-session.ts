@@ -28,7 +28,7 @@ import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { Conversation } from '../chat/session/conversation.ts';
 import { callEntry } from '../chat/state/entries.ts';
 import type { OpenedAgent } from '../command/open-agent.ts';
-import { slashPrompts } from '../extensions/slash-prompts.ts';
+import { isListed, slashPrompts } from '../extensions/slash-prompts.ts';
 import { refusalToResume } from '../store/own-session.ts';
 import { maxDiffs, recordedDiff, shortTitle } from './call-view.ts';
 import { EditorQuestions } from './editor-questions.ts';
@@ -56,7 +56,7 @@ interface OpenPrompt {
 
 /** Maximum number of prompts of one session that wait at the same time. */
 const maxPrompts = 16;
-/** Maximum time by which MCP servers that connect delay a prompt. */
+/** Maximum time for which a prompt waits for MCP servers that are connecting, in milliseconds. */
 const serverWaitMs = 10_000;
 /** The message that summarises older messages, as in the terminal. */
 const compactCommand = 'compact';
@@ -200,7 +200,8 @@ export class AcpSession {
   }
 
   get #commands(): AvailableCommand[] {
-    const prompts = slashPrompts(this.#options.built.extensions).map(
+    const all = slashPrompts(this.#options.built.extensions);
+    const prompts = all.filter(isListed).map(
       ({ name, description, argument }): AvailableCommand => ({
         ...{ name: name.slice(1), description },
         ...(argument !== undefined && { input: { hint: argument } }),

@@ -6,7 +6,14 @@ import {
   systemClock,
   type Tool,
 } from '@millrace/agent';
-import { parseJson, sessionId, type ToolCallPart } from '@millrace/core';
+import {
+  type JsonObject,
+  parseJson,
+  sessionId,
+  type ToolCallPart,
+  toolCallId,
+  toolCallPart,
+} from '@millrace/core';
 import {
   askUserTool,
   type BackgroundCommands,
@@ -14,6 +21,7 @@ import {
   type CommandFiles,
   commandFiles,
   createWorkspace,
+  formsOfPaths,
   previewChange,
   readGitBranch,
   todoTool,
@@ -35,7 +43,7 @@ import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.t
 import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
-import { runUserCommand } from './user-command.ts';
+import { runTool, runUserCommand } from './user-command.ts';
 import { openWebSearch, unguardedSearch } from './web-search.ts';
 import {
   changingTools,
@@ -55,7 +63,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const isReadOnly = mode === 'read-only';
   const linkProblems: string[] = [];
   const { hookFiles = [] } = options.extensions ?? {};
-  const executedFiles = [...hookFiles, ...(config.serverFiles ?? [])];
+  const executedFiles = formsOfPaths([...hookFiles, ...(config.serverFiles ?? [])]);
   const [protection, project, branch] = await Promise.all([
     isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(
@@ -128,7 +136,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     changing: isReadOnly
       ? []
       : changingTools(workspace, { ...commands, background, onTimeout }).map(withShortSchema),
-    // The session of a sub-agent ends with its report, so nobody would hear of the end of a command.
+    // The session of a sub-agent ends with its report, so no later run would receive the end of a background
+    // command.
     helpers: {
       reading: readingTools(workspace, policy.current).map(withShortSchema),
       changing: isReadOnly ? [] : changingTools(workspace, commands).map(withShortSchema),
@@ -188,7 +197,7 @@ interface AgentParts {
   readonly changing: readonly Tool[];
   /** The tools that sub-agents have instead. */
   readonly helpers: ToolLists;
-  /** The tools that all of them have. */
+  /** The tools that the main agent and its sub-agents have. */
   readonly shared: ToolLists;
   /** Creates a git worktree for a sub-agent. Undefined if that is not possible. */
   readonly isolate: OpenIsolatedFolder | undefined;
@@ -306,8 +315,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
     preview: (call) => previewChange(parts.workspace, call),
-    runUserCommand: (command, signal) =>
-      runUserCommand(command, { ...options, workspace: parts.workspace, signal }),
+    ...runsForUser(parts, policy),
     background: parts.background,
     setQuestionHandler: parts.questions.setHandler,
     extensions: extended.extensions,
@@ -351,11 +359,45 @@ async function isAllowed(
   const input = parseJson(call.arguments);
   if (tool === undefined || !input.ok) return false;
   const { name } = call;
-  // The call does not run because of this decision, so the session and turn can be placeholders.
+  // No call runs as a result of this decision, so the session and turn can be placeholders.
   const nowhere = { session: sessionId('none'), turn: 0 };
   const ruling = await approve({ name, call, tool, input: input.value, summary: name }, nowhere);
   if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
   return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
+}
+
+/** The calls that the user starts, in a message or with `!`. */
+function runsForUser(
+  parts: AgentParts,
+  policy: SessionPolicy,
+): Pick<BuiltAgent, 'runUserCommand' | 'runUnasked'> {
+  const { options, workspace } = parts;
+  return {
+    runUserCommand: (command, signal) => runUserCommand(command, { ...options, workspace, signal }),
+    runUnasked: (name, input) => runUnasked(parts, policy, { name, input }),
+  };
+}
+
+/** The time limit of a call that a message of the user starts. */
+const unaskedMs = 15_000;
+
+/** Runs a call for a message of the user, if the current rules allow the call. */
+async function runUnasked(
+  { helpers, options }: AgentParts,
+  policy: SessionPolicy,
+  { name, input }: { readonly name: string; readonly input: JsonObject },
+): Promise<string | undefined> {
+  // The tools of sub-agents continue no command in the background.
+  const tools = [...helpers.reading, ...helpers.changing];
+  const tool = tools.find((one) => one.name === name);
+  const call = toolCallPart(toolCallId('user'), name, input);
+  try {
+    if (tool === undefined || !(await isAllowed(policy, call, undefined, tools))) return undefined;
+    const signals = [AbortSignal.timeout(unaskedMs), ...(options.signal ? [options.signal] : [])];
+    return await runTool(tool, input, { log: options.log, signal: AbortSignal.any(signals) });
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -1,14 +1,17 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   findSandbox,
   type PreparedCommand,
   type Sandbox,
   type SandboxProblem,
   type SandboxRequest,
+  type TestedSandbox,
   type UnaskedReading,
 } from '@millrace/tools';
 import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
-import { ownPrograms } from '../package-files.ts';
+import { compileCacheFolder, ownPrograms } from '../package-files.ts';
 
 /** Describes how the system protects the user from commands of the agent. */
 export interface Protection {
@@ -32,8 +35,9 @@ export interface Unconfined {
 /**
  * Opens the sandbox that the configuration requests. If this system has no sandbox, commands run
  * without one. If the user requires a sandbox, a `ConfigError` is thrown instead. In the sandbox,
- * commands cannot change the files of this program, even if the files are in the workspace, and not
- * the scripts of hooks and MCP servers (`executedFiles`), which can run outside of the sandbox.
+ * commands cannot change the files of this program, even if these files are in the workspace. Commands also
+ * cannot change the scripts of hooks and MCP servers (`executedFiles`), because these can run outside of the
+ * sandbox.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,
@@ -45,7 +49,10 @@ export async function openSandbox(
   const { profile, network, unixSockets, writable, hide, isRequired } = config;
   const protect = ['millrace.json', ...executedFiles];
   const programs = ownPrograms(process.env);
-  const found = await find({ profile, network, unixSockets, writable, hide, protect, programs });
+  const tested = testedSandbox(process.env);
+  const found = await find({
+    ...{ profile, network, unixSockets, writable, hide, protect, programs, tested },
+  });
   const { sandbox } = found;
   if (sandbox !== undefined) return { sandbox, summary: summaryOf(sandbox) };
   if (isRequired) {
@@ -88,4 +95,31 @@ export function confineHooks(
 function summaryOf({ profile, network }: Sandbox): string {
   const changes = profile === 'workspace' ? 'only this folder' : 'nothing';
   return `Commands run in a sandbox: they can change ${changes}${network ? '' : ', without network'}.`;
+}
+
+/**
+ * Remembers in the folder of the compiled code that the sandbox worked. The test command takes about 40 ms of CPU
+ * time. The sandbox protects this folder from commands. Returns undefined if the program has no such folder.
+ */
+function testedSandbox(env: NodeJS.ProcessEnv): TestedSandbox | undefined {
+  const folder = compileCacheFolder(env);
+  if (!existsSync(folder)) return undefined;
+  const file = join(folder, 'tested-sandbox');
+  return {
+    read() {
+      try {
+        return readFileSync(file, 'utf8');
+      } catch {
+        return undefined;
+      }
+    },
+    write(name) {
+      try {
+        if (name === undefined) rmSync(file, { force: true });
+        else writeFileSync(file, name, { mode: 0o600 });
+      } catch {
+        // The folder is read-only or full. The next start then tests the sandbox again.
+      }
+    },
+  };
 }

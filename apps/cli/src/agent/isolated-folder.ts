@@ -4,6 +4,7 @@ import {
   type BashToolOptions,
   canHaveWorktrees,
   createWorkspace,
+  formsOfPaths,
   openWorktrees,
   type Workspace,
   type WorktreeReport,
@@ -69,10 +70,13 @@ export async function isolatedFolders(
       const { root } = worktree;
       // The scripts of hooks run in the folder of the session. Their copies are protected too, because the
       // merge would change the scripts.
-      const executed = executedFiles.map((path) => movedPath(path, workspace.root, root));
+      const moved = (paths: readonly string[]) =>
+        // The user can name the folder of the session through a link.
+        formsOfPaths(paths).map((path) => movedPath(path, workspace.root, root));
+      const executed = moved(executedFiles);
       const { sandbox: given } = options;
-      const hide = given?.hide.map((path) => movedPath(path, workspace.root, root)) ?? [];
-      const config = given && { ...given, hide: [...new Set([...given.hide, ...hide])] };
+      const hide = [...new Set([...(given?.hide ?? []), ...moved(given?.hide ?? [])])];
+      const config = given && { ...given, hide };
       const protection = await openSandbox(config, undefined, executed);
       const { sandbox, unconfined } = protection;
       const own = unrecorded(createWorkspace({ root }));

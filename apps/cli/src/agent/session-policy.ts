@@ -1,3 +1,4 @@
+import { isAbsolute, resolve } from 'node:path';
 import type { Approval, ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import {
   approveByPolicy,
@@ -110,7 +111,12 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     },
     at: (place) => {
       const policyThere = movedPolicy(place);
-      return folderDecisions(place, { ...state, policy: () => policyThere(policy) });
+      return folderDecisions(place, {
+        ...state,
+        policy: () => policyThere(policy),
+        // Commands there can also read this folder.
+        elsewhere: () => [main.current()],
+      });
     },
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
@@ -153,15 +159,17 @@ function movedPolicy({ workspace, executedFiles, isConfined }: PolicyPlace) {
 
 interface PolicyState {
   policy(): PermissionPolicy;
+  /** Returns the policies of further folders whose denied paths no call may use. Default: none. */
+  elsewhere?(): readonly PermissionPolicy[];
   mode(): SessionMode;
 }
 
 function folderDecisions(
   { workspace, isConfined, unconfined }: PolicyPlace,
-  { policy, mode }: PolicyState,
+  { policy, mode, elsewhere }: PolicyState,
 ): FolderDecisions {
   const current = () => withModeRules(policy(), mode());
-  const reading = isConfined ? unaskedReading(current) : undefined;
+  const reading = isConfined ? unaskedReading(current, elsewhere) : undefined;
   const place = `a command ${isConfined ? 'in the sandbox' : 'without a sandbox'} in ${workspace.root}`;
   const approveWith = (
     use: () => PermissionPolicy,
@@ -180,7 +188,8 @@ function folderDecisions(
     });
     return async (call, at) => {
       const ruling = await inMode(call, at);
-      if (call.call.name !== commandTool) return ruling;
+      if (call.call.name !== commandTool)
+        return deniedIn(elsewhere?.() ?? [], call, ruling) ?? ruling;
       // An answer applies only to commands in this folder and with this sandbox. A different process
       // can continue the session in a different folder, or on a system without a sandbox.
       const decided = typeof ruling === 'string' ? { decision: ruling } : ruling;
@@ -206,6 +215,30 @@ function folderDecisions(
       return approveWith(() => withModeRules(policy().remember(rule), mode()))(call, at);
     },
   };
+}
+
+/**
+ * Returns the decision to deny a call, if its path is in the folder of one of these policies and is denied there.
+ * Otherwise the call would use a path that is denied only relative to that folder.
+ */
+function deniedIn(
+  policies: readonly PermissionPolicy[],
+  { call, input }: CheckedToolCall,
+  ruling: ApprovalDecision,
+): ApprovalDecision | undefined {
+  const { path: given } = (input ?? {}) as { readonly path?: unknown };
+  const judged = typeof ruling === 'string' ? undefined : ruling.judged;
+  for (const path of [given, judged])
+    for (const policy of policies) {
+      if (typeof path !== 'string' || !isInside(policy.root, path)) continue;
+      if (!policy.mayReach(call.name, { path, kind: 'read' }))
+        return { decision: 'deny', reason: `${path} is denied by a rule` };
+    }
+  return undefined;
+}
+
+function isInside(folder: string, path: string): boolean {
+  return isAbsolute(path) && `${resolve(path)}/`.startsWith(`${folder}/`);
 }
 
 /** Names the hook as the reason of a decision. */

@@ -5,7 +5,7 @@ import { foldersUpToRoot, isInside, isOwn } from '../config/config-paths.ts';
 import type { InstructionFile } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
 
-/** The facts about the environment that the system prompt contains. */
+/** The data about the environment that the system prompt contains. */
 interface PromptContext {
   readonly cwd: string;
   /** The platform as Node names it: `linux`, `darwin` or `win32`. */

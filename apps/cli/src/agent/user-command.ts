@@ -1,5 +1,5 @@
-import type { ToolContext, ToolExecution } from '@millrace/agent';
-import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
+import type { Tool, ToolContext, ToolExecution } from '@millrace/agent';
+import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
 import { bashTool, type Workspace } from '@millrace/tools';
 import type { BuildOptions } from '../contract/agent.ts';
 
@@ -25,12 +25,21 @@ export async function runUserCommand(
     ...{ workspace, timeoutMs, maxKeptBytes: 0 },
     ...{ env: { allow }, maskSecrets, maskedEnv: env },
   });
+  return runTool(tool, { command }, { log, signal });
+}
+
+/** Runs a tool outside of a run, and returns its text. */
+export async function runTool(
+  tool: Pick<Tool, 'execute'>,
+  input: JsonValue,
+  { log, signal }: Pick<UserCommandOptions, 'log' | 'signal'>,
+): Promise<string> {
   const context: ToolContext = {
     ...{ signal, context: undefined, child: undefined, blobs: log.blobs, update: () => {} },
     ...{ session: sessionId('user'), runId: runId('user'), turn: 0, idempotencyKey: 'user' },
     ...{ toolCallId: toolCallId('user'), executionId: executionId('user') },
   };
-  return outputText(tool.execute({ command }, context));
+  return outputText(tool.execute(input, context));
 }
 
 async function outputText(execution: ToolExecution): Promise<string> {

@@ -130,6 +130,11 @@ export function hasFlag({ flags }: CommandLine, name: FlagName): boolean {
   return flags.some((flag) => flag.name === name);
 }
 
+/** Returns whether the chat prints lines. The configuration decides without the flag. */
+export function plainArgs(given: CommandLine): { readonly plain?: true } {
+  return hasFlag(given, 'plain') ? { plain: true } : {};
+}
+
 export function sharedArgs(given: CommandLine): SharedArgs {
   return {
     cwd: flagText(given, 'cwd'),

@@ -1,6 +1,6 @@
 import type { AttachArgs, PsArgs, ShareArgs, TopArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
-import { type CommandLine, flagText, hasFlag, sharedArgs } from './command-line.ts';
+import { type CommandLine, flagText, hasFlag, plainArgs, sharedArgs } from './command-line.ts';
 import { tooManyOperands } from './sub-command-args.ts';
 
 export function psArgs(line: CommandLine): PsArgs {
@@ -14,7 +14,8 @@ export function topArgs(line: CommandLine): TopArgs {
 }
 
 export function attachArgs(line: CommandLine): AttachArgs {
-  return { ...sharedArgs(line), command: 'attach', session: optionalSession(line, 'attach') };
+  const session = { session: optionalSession(line, 'attach'), ...plainArgs(line) };
+  return { ...sharedArgs(line), command: 'attach', ...session };
 }
 
 export function shareArgs(line: CommandLine): ShareArgs {

@@ -1,25 +1,4 @@
-import type { HelpTopic } from '../contract/args.ts';
-
-/**
- * The command to which a flag belongs. `run` is the chat. `print` is the chat command with `-p`.
- */
-export type FlagOwner = 'run' | 'print' | HelpTopic;
-
-export interface Flag {
-  readonly short?: string;
-  /**
-   * The placeholder for the value in the help text. `<…>` means a required value, and `[…]` an
-   * optional one. Undefined if the flag takes no value.
-   */
-  readonly value?: string;
-  /** Different placeholders for some commands. */
-  readonly valueByOwner?: Partial<Record<FlagOwner, string>>;
-  readonly owners: readonly FlagOwner[];
-  /** The description in the help text. */
-  readonly help: string;
-  /** Different descriptions for some commands. */
-  readonly helpByOwner?: Partial<Record<FlagOwner, string>>;
-}
+import type { Flag, FlagOwner } from './flag.ts';
 
 export type FlagName =
   | 'print'
@@ -90,6 +69,7 @@ export type FlagName =
   | 'for'
   | 'url'
   | 'otlp'
+  | 'plain'
   | 'no-color'
   | 'help'
   | 'version';
@@ -487,6 +467,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<url>',
     owners: ['run', 'print', 'serve'],
     help: 'Send trace spans to this collector: http://localhost:4318',
+  },
+  plain: {
+    owners: ['run', 'init', 'attach'],
+    help: 'Print the chat as lines for a screen reader: nothing is drawn again, and questions are numbered',
   },
   'no-color': { owners: sessionCommands, help: 'Print no colours; NO_COLOR=1 does the same' },
   help: { short: 'h', owners: allCommands, help: 'Show the help' },

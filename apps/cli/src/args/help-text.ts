@@ -1,5 +1,6 @@
 import type { HelpTopic } from '../contract/args.ts';
-import { type FlagName, type FlagOwner, flagNames, getFlag } from './flags.ts';
+import type { FlagOwner } from './flag.ts';
+import { type FlagName, flagNames, getFlag } from './flags.ts';
 
 /** Returns the help page of a command. Without a command, returns the main page. */
 export function helpText(topic?: HelpTopic): string {

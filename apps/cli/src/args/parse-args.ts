@@ -20,11 +20,13 @@ import {
   flagCount,
   flagText,
   hasFlag,
+  plainArgs,
   readCommandLine,
   sharedArgs,
 } from './command-line.ts';
 import { attachArgs, psArgs, shareArgs, topArgs } from './daemon-args.ts';
-import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
+import type { FlagOwner } from './flag.ts';
+import { type FlagName, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   backupArgs,
@@ -249,6 +251,7 @@ function agentArgs(line: CommandLine): Omit<RunArgs, 'session' | 'otlp'> {
     sandbox: sandboxSetting(line),
     webSearch: webSearchSetting(line),
     trust: hasFlag(line, 'trust'),
+    ...plainArgs(line),
   };
 }
 

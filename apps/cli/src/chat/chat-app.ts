@@ -1,4 +1,4 @@
-import type { Clock, RunResult } from '@millrace/agent';
+import type { Clock } from '@millrace/agent';
 import { type Ids, randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
@@ -21,18 +21,22 @@ import { ChangePreviews } from './dialog/change-previews.ts';
 import { DialogController } from './dialog/dialog-controller.ts';
 import { FormAnswers } from './dialog/form-answers.ts';
 import { OpenQuestions } from './dialog/open-questions.ts';
+import { askToGo } from './dialog/plan-question.ts';
 import { RememberedAnswers } from './dialog/remembered-answers.ts';
 import { Notifier } from './notifier.ts';
+import type { BlockPrinter } from './render/printer.ts';
 import type { DebouncedSize } from './screen/debounced-size.ts';
 import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
+import { ScrollBack } from './screen/scroll-back.ts';
 import { SecondPress } from './second-press.ts';
 import { Conversation } from './session/conversation.ts';
 import { ReplaySession } from './session/replay-session.ts';
 import { UserCommands } from './session/user-commands.ts';
 import { lastScreenful, resumeNotice, storeDeletedNotice } from './session-notices.ts';
+import { WorkPlace } from './work-place.ts';
 
-interface ChatAppOptions {
+export interface ChatAppOptions {
   /** The flags of the command line. Default: none. */
   readonly args?: ConfigArgs | undefined;
   readonly log: Log;
@@ -42,6 +46,8 @@ interface ChatAppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly theme: Theme;
+  /** Prints the blocks of the plain mode. Default: the chat draws a screen. */
+  readonly plain?: BlockPrinter | undefined;
   readonly screen: Pick<ScreenOutput, 'columns' | 'rows' | 'redraw' | 'send'> & {
     readonly size: Pick<DebouncedSize, 'pause' | 'resume'>;
   };
@@ -58,11 +64,6 @@ interface ChatAppOptions {
    */
   readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
-
-/** The answer to the question after a plan that changes nothing. */
-const keepPlanning = 'Keep planning';
-/** The message that starts the work on a plan. */
-const goMessage = 'Go: carry out the plan.';
 
 /** The functions with which the chat reads and changes the text of the prompt. */
 interface PromptAccess {
@@ -94,6 +95,8 @@ export class ChatApp implements CommandContext {
   readonly flags: ConfigArgs;
   readonly dialogs: DialogController;
   readonly display: Display;
+  readonly place: WorkPlace;
+  readonly scrollBack: ScrollBack;
   readonly vim: VimKeys = new VimKeys(() => this.display.drawNow());
   readonly #options: ChatAppOptions;
   readonly #ids: Ids;
@@ -113,7 +116,7 @@ export class ChatApp implements CommandContext {
   readonly #escape = new SecondPress(this);
 
   constructor(options: ChatAppOptions, session: SessionId) {
-    const { log, cwd, config, env, clock, theme, screen, built } = options;
+    const { log, cwd, config, env, clock, theme, screen, built, plain } = options;
     this.#options = options;
     this.log = log;
     this.cwd = cwd;
@@ -123,7 +126,9 @@ export class ChatApp implements CommandContext {
     this.flags = options.args ?? {};
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
-    this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
+    const isBusy = () => this.isBusy;
+    this.display = new Display({ clock, theme, size: () => screen, isBusy, plain });
+    this.place = new WorkPlace({ cwd, clock, onChange: () => this.display.requestDraw() });
     if (theme.styles.strong.length > 0)
       this.display.theme = themeNamed(config.theme ?? 'auto', theme);
     this.#notifier = new Notifier(config.notifications, (text) => screen.send(text));
@@ -147,6 +152,10 @@ export class ChatApp implements CommandContext {
       runInBackground: (work) => this.#runInBackground(work),
     });
     this.#conversation = this.#newConversation(session);
+    this.scrollBack = new ScrollBack({
+      ...{ log, display: this.display, screen, conversation: () => this.#conversation },
+      onError: (error) => this.#printError(error),
+    });
     this.dialogs = this.#newDialogController();
   }
 
@@ -234,9 +243,9 @@ export class ChatApp implements CommandContext {
   /** Prints the last blocks of the session and resumes its unfinished work. */
   async showSession(): Promise<void> {
     const conversation = this.#conversation;
-    const { blocks, count: total } = await conversation.open();
+    const opened = await conversation.open();
     const { look, rows } = this.display;
-    this.print(...lastScreenful(look, blocks, { total, rows, chat: this }));
+    this.print(...(await lastScreenful(look, opened, { rows, chat: this })));
     await conversation.resumeInterrupted();
   }
 
@@ -256,24 +265,6 @@ export class ChatApp implements CommandContext {
     if (modes.length < 2) return this.print(note('dim', modeTexts[this.#built.mode()].about));
     const next = modes[(modes.indexOf(this.#built.mode()) + 1) % modes.length];
     if (next !== undefined) this.setMode(next);
-  }
-
-  /** Asks whether to carry out the plan, after a run in plan mode has ended with an answer. */
-  async #askToGo({ stop }: RunResult): Promise<void> {
-    const isOver = stop.reason === 'stop' && !this.#conversation.hasQueued;
-    if (this.#built.mode() !== 'plan' || !isOver) return;
-    const ways = this.#built.modes.flatMap((mode) =>
-      mode === 'plan' ? [] : [{ mode, label: `Go: ${modeTexts[mode].label}` }],
-    );
-    const conversation = this.#conversation;
-    const options = [...ways.map(({ label }) => ({ label })), { label: keepPlanning }];
-    const asked = { question: 'Go ahead with this plan?', options, multiple: false };
-    const answer = await this.#questions.ask(asked, new AbortController().signal);
-    if (typeof answer !== 'string' || answer === keepPlanning) return;
-    if (conversation !== this.#conversation) return;
-    const way = ways.find(({ label }) => label === answer);
-    if (way !== undefined) this.setMode(way.mode);
-    await conversation.send(way === undefined ? answer : goMessage);
   }
 
   readonly replay = (speed: number): void => {
@@ -308,6 +299,7 @@ export class ChatApp implements CommandContext {
   readonly sendFirst = (text: string): void => this.submit(text.replace(/^!/, ' !'));
 
   async #perform(text: string): Promise<void> {
+    await this.#conversation.whole;
     // A text that starts with a space is a message, because the user did not type the `!` first.
     const command = /^!(?!!)([\s\S]+)$/.exec(text.trimEnd())?.[1]?.trim();
     const isReadOnly = this.#built.mode() === 'read-only';
@@ -370,6 +362,7 @@ export class ChatApp implements CommandContext {
 
   /** Handles keys that work everywhere in the chat. Returns true if the key was handled. */
   readonly press = (key: Key): boolean => {
+    if (this.dialogs.list === undefined && this.scrollBack.press(key)) return true;
     const isShiftTab = key.type === 'key' && key.name === 'tab' && key.shift;
     if (isShiftTab && this.dialogs.list === undefined) {
       this.#nextMode();
@@ -413,6 +406,7 @@ export class ChatApp implements CommandContext {
   /** Stops the run of this process, and stops following the session. */
   async close(): Promise<void> {
     for (const press of [this.#ctrlC, this.#escape]) press.cancel();
+    this.scrollBack.close();
     this.#replay?.stop();
     this.#commands.stop();
     this.dialogs.close();
@@ -430,7 +424,7 @@ export class ChatApp implements CommandContext {
   #newConversation(session: SessionId): Conversation {
     const { log, cwd, clock, env } = this.#options;
     const conversation: Conversation = new Conversation({
-      ...{ log, session, cwd, clock, built: () => this.#built },
+      ...{ log, session, cwd, clock, built: () => this.#built, start: 'recent' },
       home: env['HOME'],
       takeOutputs: () => this.#commands.takeOutputs(),
       newKey: () => this.#ids.execution(),
@@ -442,7 +436,7 @@ export class ChatApp implements CommandContext {
       },
       putBack: (text) => this.#prompt.putBack(text),
       onCallFinished: () => this.#renewPreviews(),
-      onRunEnded: (result) => this.#runInBackground(this.#askToGo(result)),
+      onRunEnded: (result) => this.#runInBackground(askToGo(result, this, this.#questions.ask)),
       findRefusal: () => refusalToResume(log, session, this),
     });
     return conversation;
@@ -472,6 +466,7 @@ export class ChatApp implements CommandContext {
       approvals: () => this.#conversation.approvals.filter(({ form }) => form === undefined),
       question: () => this.#questions.first,
       isChild: ({ agents }) => agents !== undefined,
+      isNumbered: this.#options.plain !== undefined,
       ...{ previews: this.#previews, otherFolder: () => this.#conversation.otherFolder },
       approve: (approval, how) => this.#conversation.approve(approval, how),
       ...{

@@ -6,12 +6,14 @@ import { Notifier } from './notifier.ts';
 function sentFor(
   config: NotificationsConfig | undefined,
   activities: readonly ('idle' | 'running' | 'waiting')[],
+  platform: NodeJS.Platform = 'linux',
 ): readonly string[] {
   const sent: string[] = [];
   const notifier = new Notifier(
     config,
     ({ ansi }) => sent.push(ansi),
     (text) => sent.push(`desktop: ${text}`),
+    platform,
   );
   for (const activity of activities) notifier.update(activity);
   return sent;
@@ -34,4 +36,8 @@ test('23: other ways can be chosen for each event', () => {
     'desktop: millrace is done',
   ]);
   expect(sentFor({ waiting: 'off' }, story)).toEqual([]);
+});
+
+test('23: on Windows, the bell replaces a notification of the desktop', () => {
+  expect(sentFor({ waiting: 'off', done: 'desktop' }, story, 'win32')).toEqual(['\u0007']);
 });

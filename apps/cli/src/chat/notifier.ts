@@ -22,10 +22,12 @@ export class Notifier {
     config: NotificationsConfig | undefined,
     send: (text: TerminalText) => void,
     show: (text: string) => void = showOnDesktop,
+    platform: NodeJS.Platform = process.platform,
   ) {
     this.#config = config ?? {};
     this.#send = send;
-    this.#show = show;
+    // Windows has no program for this. A terminal of Windows marks its tab when the bell rings.
+    this.#show = platform === 'win32' ? () => send(TerminalText.bell()) : show;
   }
 
   update(now: Activity): void {

@@ -57,6 +57,32 @@ describe('an existing session', () => {
     await third.waitForText('On.');
   });
 
+  test('23.8: PageUp shows its earlier messages up to the first one, and Esc the chat as it was', async () => {
+    const open = chatsOnOneLog();
+    const lines = Array.from({ length: 30 }, (_, line) => `Line ${line}.`).join('\n\n');
+    const first = open({ script: [lines, lines] });
+    for (const n of [1, 2]) {
+      await first.send(`Question ${n}`);
+      await first.idle();
+    }
+    await first.quit();
+    const second = open({});
+    await second.idle();
+    const before = second.terminal.screen;
+    expect(second.terminal.text).not.toContain('Question 1');
+    second.type('\x1b[5~');
+    await second.waitForText('Esc closes');
+    second.type('\x1b[H');
+    await second.waitForText('Question 1');
+    expect(second.terminal.screen).not.toContain('Say what to do');
+    second.type('\x1b[F');
+    await expect.poll(() => second.terminal.screen).toContain('Line 29.');
+    second.type(keys.escape);
+    await second.waitForText('Say what to do');
+    await second.idle();
+    expect(second.terminal.screen.trimEnd()).toBe(before.trimEnd());
+  });
+
   test('has the same status values as when it was live', async () => {
     const open = chatsOnOneLog();
     const statusOf = ({ terminal: { screen } }: TestChat) =>
@@ -66,7 +92,7 @@ describe('an existing session', () => {
     await first.waitForText('six.');
     await first.idle();
     const live = statusOf(first);
-    expect(live).toContain('tokens/s');
+    expect(live).toContain('first token');
     await first.quit();
     const second = open({});
     await second.idle();

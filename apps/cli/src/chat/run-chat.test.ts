@@ -80,10 +80,36 @@ test('Ctrl-C stops the run, then clears the prompt, then asks for a second Ctrl-
   expect(await chat.exitCode).toBe(0);
 });
 
-test('a dumb terminal gets a message with an alternative', async () => {
-  const chat = new TestChat({ env: { TERM: 'dumb' } });
-  expect(await chat.exitCode).toBe(2);
-  expect(chat.terminal.written).toMatch(/^This terminal \(TERM=dumb\) cannot show.* -p /);
+test('Windows Terminal gets only sequences that it supports', async () => {
+  const script = [
+    'One **two**. [link](https://example.com)',
+    toolCalls(['c1', 'none', {}]),
+    'End.',
+  ];
+  const chat = new TestChat({ script, env: { WT_SESSION: 'id', SystemRoot: 'C:\\Windows' } });
+  await chat.send('Go');
+  await chat.idle();
+  // An unmarked paste of a console arrives as one write.
+  chat.type('C:\\Users\\me\\notes.txt');
+  await chat.waitForText('> C:\\Users\\me\\notes.txt');
+  chat.terminal.resize(60, 20);
+  for (let ms = 0; ms < 600; ms += 100) await chat.advance(100);
+  chat.type(keys.ctrlC);
+  await chat.idle();
+  await chat.quit();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences start with one
+  const sequence = /\u001b(?:\[[^A-Za-z]*[A-Za-z]|\]\d*|[^[\]])/g;
+  const found = chat.terminal.written.match(sequence) ?? [];
+  const kinds = new Set(found.map((one) => one.slice(1).replace(/^\[[\d;]*(?=[A-Za-z])/, '[')));
+  // Colours, moves of the cursor, erasing, the cursor, pastes, whole frames and links. It requests no keyboard
+  // protocol, no mouse, no reports and no second screen.
+  const supported = [
+    ...['[m', '[A', '[B', '[C', '[D', '[E', '[G', '[H', '[J', '[K', ']8'],
+    ...['[?25h', '[?25l', '[?2004h', '[?2004l', '[?2026h', '[?2026l'],
+  ];
+  expect([...kinds].filter((kind) => !supported.includes(kind))).toEqual([]);
+  expect(kinds).toContain('[?2004h');
+  expect(kinds).toContain(']8');
 });
 
 test('Ctrl-L redraws a garbled screen once', async () => {

@@ -7,8 +7,20 @@ loadedChat.catch(() => {});
 
 /** Runs the chat in a terminal until the user leaves it. Returns the exit code. */
 export async function runChat(options: RunChatOptions): Promise<number> {
+  if (isPlainChat(options)) {
+    const { plainChat } = await import('./plain/plain-chat.ts');
+    return plainChat(options);
+  }
   const { chatInTerminal } = await loadedChat;
   return chatInTerminal(options);
+}
+
+/**
+ * Returns true if the chat prints lines and draws no screen: with `--plain`, with the setting `plain`, and in a
+ * terminal that cannot move its cursor.
+ */
+function isPlainChat({ args, config, env }: RunChatOptions): boolean {
+  return args?.plain === true || config.plain === true || env['TERM'] === 'dumb';
 }
 
 /**

@@ -2,10 +2,11 @@ import { sep } from 'node:path';
 import { commandHint, type PlaceFlags, resumeHint } from '../args/command-hint.ts';
 import type { ChosenModel } from '../contract/agent.ts';
 import { shortRandomId } from '../store/session-summaries.ts';
-import { type Block, note } from './contract/block.ts';
+import { type Block, countBlocks, note } from './contract/block.ts';
 import { formatCount } from './render/format-amounts.ts';
 import type { Look } from './render/look.ts';
 import { Printer } from './render/printer.ts';
+import type { OpenedSession } from './session/session-view.ts';
 
 interface WelcomeOptions {
   readonly version: string;
@@ -53,8 +54,6 @@ function shortPath(path: string, home: string | undefined): string {
 }
 
 interface ScreenfulOptions {
-  /** Total number of blocks. */
-  readonly total: number;
   readonly rows: number;
   /** The open session, and the flags of the command line. */
   readonly chat: {
@@ -67,21 +66,26 @@ interface ScreenfulOptions {
  * Returns the last blocks of a session, as many as fit on a screen. A note tells how to see the
  * rest.
  */
-export function lastScreenful(
+export async function lastScreenful(
   look: Look,
-  blocks: readonly Block[],
-  { total, rows, chat }: ScreenfulOptions,
-): readonly Block[] {
+  { blocks, count, earlier }: OpenedSession,
+  { rows, chat }: ScreenfulOptions,
+): Promise<readonly Block[]> {
   let height = 0;
-  let first = blocks.length;
-  while (first > 0 && height < rows) {
-    first--;
-    height += new Printer().print(look, blocks.slice(first, first + 1)).length;
+  let shown: readonly Block[] = [];
+  let left = blocks;
+  while (height < rows) {
+    const last = left.at(-1);
+    if (last !== undefined) {
+      height += new Printer().print(look, [last]).length;
+      shown = [last, ...shown];
+      left = left.slice(0, -1);
+    } else if (earlier === undefined || earlier.isOver) break;
+    else left = await earlier.read();
   }
-  const shown = blocks.slice(first);
-  const hidden = total - shown.length;
-  if (hidden <= 0) return shown;
+  const hidden = count === undefined ? undefined : count - countBlocks(shown);
+  if (hidden !== undefined && hidden <= 0) return shown;
   const way = commandHint(chat.flags, 'sessions show', shortRandomId(chat.conversation.session));
-  const text = `… ${formatCount(hidden, 'earlier block')}. Show all: ${way}`;
-  return [note('dim', text), ...shown];
+  const what = hidden === undefined ? 'Earlier blocks' : formatCount(hidden, 'earlier block');
+  return [note('dim', `… ${what}. Show all: ${way}`), ...shown];
 }

@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sessionId, transcript } from '@millrace/core';
+import { type JsonObject, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { expect, test } from 'vitest';
 import { picturePaths } from '../input/attachments/mentioned-pictures.ts';
@@ -16,6 +16,17 @@ async function messagesOf({ log, session }: Pick<TestChat, 'log' | 'session'>) {
   return items.filter(({ kind }) => kind === 'user').map(({ parts }) => parts);
 }
 
+test('a path with backslashes names a picture on Windows, and escapes characters elsewhere', () => {
+  const text = String.raw`See C:\Users\me\a.png, .\b.png, "C:\my files\c.png" and @"d\e.png"`;
+  expect(picturePaths(text, 'win32')).toEqual([
+    String.raw`d\e.png`,
+    String.raw`C:\Users\me\a.png`,
+    String.raw`.\b.png`,
+    String.raw`C:\my files\c.png`,
+  ]);
+  expect(picturePaths(String.raw`/a\ b.png`, 'linux')).toEqual(['/a b.png']);
+});
+
 test('23.10: a mentioned picture reaches the model as a picture', async () => {
   writeFileSync(join(folder(), 'shot.png'), png);
   writeFileSync(join(folder(), 'text.png'), 'no picture');
@@ -30,6 +41,31 @@ test('23.10: a mentioned picture reaches the model as a picture', async () => {
   await chat.waitForText('[picture: image/png]');
 });
 
+test.runIf(process.platform === 'linux')(
+  '23, to build 5: Ctrl-V adds the picture in the clipboard, and nothing of a project runs',
+  async () => {
+    const [cwd, data] = [join(folder(), 'clip'), join(folder(), 'data')];
+    mkdirSync(join(cwd, 'bin'), { recursive: true });
+    mkdirSync(join(folder(), 'programs'), { recursive: true });
+    const program = (path: string, text: string) =>
+      writeFileSync(join(path, 'wl-paste'), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    writeFileSync(join(folder(), 'clip.png'), png);
+    program(join(folder(), 'programs'), `cat ${join(folder(), 'clip.png')}`);
+    program(join(cwd, 'bin'), `touch ${join(cwd, 'ran')}`);
+    const path = [join(cwd, 'bin'), join(folder(), 'programs'), process.env['PATH']].join(':');
+    const env = { NO_COLOR: '1', XDG_DATA_HOME: data, PATH: path };
+    const chat = new TestChat({ script: ['A square.'], cwd, env, columns: 120 });
+    await chat.waitForText('Say what to do');
+    chat.type('\u0016');
+    await chat.until(() => chat.terminal.screen.includes('.png'));
+    chat.type('What is this?\r');
+    await chat.waitForText('A square.');
+    const [parts] = await messagesOf(chat);
+    expect(parts?.[1]).toMatchObject({ kind: 'media', source: { type: 'bytes', bytes: png } });
+    expect(existsSync(join(cwd, 'ran'))).toBe(false);
+  },
+);
+
 test('23, to build 5: a mentioned PDF reaches the model as a document', async () => {
   const pdf = new TextEncoder().encode('%PDF-1.7\n%text');
   writeFileSync(join(folder(), 'order.pdf'), pdf);
@@ -43,6 +79,22 @@ test('23, to build 5: a mentioned PDF reaches the model as a document', async ()
     ...{ kind: 'file', name: 'order.pdf', mimeType: 'application/pdf' },
     source: { type: 'bytes', bytes: pdf },
   });
+});
+
+test('23, to build 5: a mentioned text file reaches the model as content', async () => {
+  const runUnasked = async (name: string, { path }: JsonObject) =>
+    `${name} ${path}` === 'read notes.txt' ? '1\tShip on Friday.' : undefined;
+  const options = { script: ['On Friday.'], cwd: folder(), columns: 120 };
+  const chat = new TestChat({ ...options, runUnasked });
+  await chat.send('When, @notes.txt and @none.txt?');
+  await chat.waitForText('On Friday.');
+  const [parts] = await messagesOf(chat);
+  expect(parts).toHaveLength(2);
+  expect(parts?.[1]).toMatchObject({
+    kind: 'text',
+    text: expect.stringContaining('Ship on Friday.'),
+  });
+  await chat.waitForText('[attached: notes.txt]');
 });
 
 test('23.10: the prompt of -p sends its pictures too', async () => {

@@ -28,7 +28,8 @@ beforeEach(async () => {
   server = await startScriptedServer();
   const models = { test: { provider: 'compatible', model: 'any', baseUrl: `${server.url}/v1` } };
   mkdirSync(join(root, 'home/.config/millrace'), { recursive: true });
-  const user = { model: 'test', models };
+  // Not all machines have a sandbox, and without one the command prints a warning.
+  const user = { model: 'test', models, sandbox: { profile: 'off' } };
   writeFileSync(join(root, 'home/.config/millrace/config.json'), JSON.stringify(user));
 });
 afterEach(async () => {

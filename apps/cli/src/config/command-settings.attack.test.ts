@@ -1,7 +1,10 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { permissionPolicy } from '@millrace/tools';
 import { expect, test } from 'vitest';
 import { folderWith } from '../testing/test-agent.ts';
 import { loadConfig } from './load-config.ts';
+import { ruleFromText } from './rule-text.ts';
 
 // A hostile project contains a millrace.json that the user has not trusted.
 
@@ -65,3 +68,25 @@ test.for(['*:/usr/**', '*:/lib64/**', '* = /usr/bin/bash', 'read:/bin/sh'])(
     expect(rulesOf(await load({ trust: true }))).toContain(denied);
   },
 );
+
+test('18.520: attack: the session store is in the project, and its path leads through a link', async () => {
+  const outer = folderWith({ 'real/project/a.txt': '' });
+  symlinkSync('real', join(outer, 'link'));
+  const [root, store] = [join(outer, 'real/project'), join(outer, 'link/project/s.db')];
+  const { permissions } = await loadConfig({ args: { store }, env: {}, cwd: root });
+  const { decide } = permissionPolicy({ root, rules: permissions.rules });
+  for (const path of ['s.db', 's.db-wal', 's.db-daemon/x'])
+    expect(decide({ tool: 'write', input: { path } }).decision).toBe('deny');
+});
+
+test.for([
+  ['Bash', 'Did you mean bash?'],
+  ['Write:src/**', 'Did you mean write?'],
+  ['WebFetch', 'Did you mean web_fetch?'],
+  ['Bash*', 'Did you mean bash?'],
+  ['Read(notes.txt)', 'Write it like "read:notes.txt"'],
+  ['mcp__github__search', 'Did you mean github_search?'],
+] as const)('18.522: attack: a rule for %s could never match, so it is refused', ([text, way]) => {
+  for (const decision of ['deny', 'ask'] as const)
+    expect(() => ruleFromText(text, decision)).toThrow(way);
+});

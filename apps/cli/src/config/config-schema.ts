@@ -219,6 +219,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
       .describe(
         'The colours of the chat: "auto" uses the basic colours of the terminal, "dark" and "light" fit a dark or light background, "none" shows no colours. Default: "auto".',
       ),
+    plain: z
+      .boolean()
+      .describe(
+        'The chat prints lines for a screen reader and draws no screen, like --plain. Default: false.',
+      )
+      .optional(),
     notifications: z
       .strictObject({
         waiting: z

@@ -67,6 +67,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     cache: fromFiles('cache'),
     webSearch: allowedSearch(args.webSearch ?? fromFiles('webSearch'), permissions, warn),
     theme: fromFiles('theme'),
+    plain: fromFiles('plain'),
     notifications: fromFiles('notifications'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,

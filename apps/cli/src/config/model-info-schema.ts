@@ -34,7 +34,7 @@ const prices = z.union([
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** The facts about a model in the configuration. They override the built-in table of models. */
+/** The data about a model in the configuration. It overrides the built-in table of models. */
 export const modelInfoSchema: z.ZodType<ModelInfo> = z
   .strictObject({
     contextTokens: count('Maximum number of input tokens.'),

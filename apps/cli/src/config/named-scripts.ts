@@ -47,7 +47,8 @@ export interface NamedScripts {
 
 /**
  * Finds the files of a project that command lines name. Returns undefined if the commands have too many words,
- * or if the project has too many files to search. The time has a limit, because nobody may trust the commands.
+ * or if the project has too many files to search. The time has a limit, because the user may not trust the
+ * commands.
  */
 export async function findNamedScripts(
   commands: readonly ProjectCommand[],

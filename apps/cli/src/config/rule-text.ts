@@ -1,6 +1,7 @@
 import type { Approval } from '@millrace/agent';
 import type { PermissionRule } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
+import { similarToolName } from '../extensions/tool-names.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
 const hostTools: readonly string[] = ['web_fetch', 'web_search'];
@@ -21,6 +22,8 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
   const tool = name.trim();
   if (tool === '' || /\s/.test(tool))
     throw invalidRule(text, 'it does not start with the name of a tool');
+  // A rule that allows and never applies does no harm.
+  if (decision !== 'allow') assertOwnName(text, tool);
   const toolField = tool === '*' ? {} : { tool };
   if (sign === undefined) return { ...toolField, decision };
   if (what.trim() === '') throw invalidRule(text, `there is nothing after its ${sign}`);
@@ -46,8 +49,28 @@ export function ruleToText({ tool, path, command, host, exact }: PermissionRule)
   return path === undefined ? (tool ?? '*') : `${tool ?? '*'}${sign}${path}`;
 }
 
-function invalidRule(text: string, why: string): UsageError {
+/**
+ * Throws if a rule uses the name of a tool in another agent, or its form of a rule. The rule would never apply. The
+ * names of our tools have no capital letters.
+ */
+function assertOwnName(text: string, tool: string): void {
+  const [, name = '', inner] = /^([^(]*)(?:\((.*)\))?\*?$/s.exec(tool) ?? [];
+  const plain = name.replace(/\*+$/, '');
+  const own = similarToolName(plain);
+  if (inner !== undefined) {
+    const way = `Write it like "${own ?? 'bash'}:${inner}"`;
+    throw invalidRule(text, 'parentheses do not belong to the name of a tool', way);
+  }
+  if (own !== undefined && /[A-Z]/.test(plain))
+    throw invalidRule(text, `there is no tool ${name}`, `Did you mean ${own}?`);
+  const [, server, remote] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? [];
+  if (server !== undefined)
+    throw invalidRule(text, `there is no tool ${tool}`, `Did you mean ${server}_${remote}?`);
+}
+
+const usualWay = 'Write it like "bash:git status", "write:src/**", "*:.env" or "github_search"';
+
+function invalidRule(text: string, why: string, way = usualWay): UsageError {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-  const way = 'Write it like "bash:git status", "write:src/**", "*:.env" or "github_search"';
   return new UsageError(`Cannot use the rule ${JSON.stringify(shown)}: ${why}. ${way}`);
 }

@@ -1,5 +1,5 @@
 import type { Agent, AgentOptions, Observer, RequestOptions, Tool } from '@millrace/agent';
-import type { Ids, ToolCallPart } from '@millrace/core';
+import type { Ids, JsonObject, ToolCallPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Clock, Provider } from '@millrace/providers';
 import type {
@@ -15,6 +15,12 @@ import type { OpenLoginPage } from '@millrace/tools/mcp';
 import type { Config, SessionMode } from './config.ts';
 import type { Extensions, SlashPrompt } from './extensions.ts';
 import type { Env } from './host.ts';
+
+/**
+ * Runs a call of a tool that the rules allow without a question, and returns its text. Returns undefined if they do
+ * not, or if the call fails.
+ */
+export type RunUnasked = (name: string, input: JsonObject) => Promise<string | undefined>;
 
 /** An agent for a folder, with the operations that the chat uses. */
 export interface BuiltAgent {
@@ -64,6 +70,11 @@ export interface BuiltAgent {
    * its output and its exit code as text.
    */
   runUserCommand(command: string, signal: AbortSignal): Promise<string>;
+  /**
+   * Runs a call that the rules of the session allow without a question, as the agent would run it, and returns its
+   * text. Returns undefined if the rules do not allow it, or if it fails. Undefined if the agent has no such tools.
+   */
+  readonly runUnasked?: RunUnasked | undefined;
   /** The commands that continue while the model works. Undefined if the agent cannot run commands. */
   readonly background?: BackgroundCommands | undefined;
   /**

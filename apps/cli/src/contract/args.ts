@@ -67,6 +67,8 @@ export interface RunArgs extends SharedArgs {
   readonly webSearch?: WebSearchSetting | undefined;
   /** If true, all settings of the folder's millrace.json are trusted from now on. */
   readonly trust: boolean;
+  /** True if the chat prints lines and draws no screen. Default: the setting of the configuration. */
+  readonly plain?: boolean | undefined;
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
 }
@@ -79,7 +81,7 @@ export interface ChatArgs extends RunArgs {
   /** The first message to the model. */
   readonly prompt?: string | undefined;
   /**
-   * True if the chat continues a run that another process has left for it. An answer that was cut off is then
+   * True if the chat continues a run that another process has handed over. An answer that was cut off is then
    * requested again. Default: false.
    */
   readonly takesOver?: boolean | undefined;
@@ -161,7 +163,7 @@ interface BranchArgs {
   readonly at: number;
   readonly text: string | undefined;
   readonly instructions: string | undefined;
-  /** Other results, by the ids of the calls. */
+  /** Results that replace the recorded ones, by the ids of the calls. */
   readonly results: Readonly<Record<string, string>>;
   /** The calls that run again: names of tools, or ids of calls. */
   readonly rerun: readonly string[];
@@ -332,6 +334,8 @@ export interface AttachArgs extends SharedArgs {
   readonly command: 'attach';
   /** An id, an id prefix or `last`. Default: the session with work that changed last. */
   readonly session?: string | undefined;
+  /** True if the chat prints lines and draws no screen. Default: the setting of the configuration. */
+  readonly plain?: boolean | undefined;
 }
 
 /** Arguments of `millrace share`, which prints a link to one session. */

@@ -39,6 +39,8 @@ export interface Config {
   readonly webSearch?: WebSearchSetting | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
+  /** If true, the chat prints lines for a screen reader and draws no screen. Default: false. */
+  readonly plain?: boolean | undefined;
   /** The notifications of the chat. */
   readonly notifications?: NotificationsConfig | undefined;
   /** The files that were read, highest priority first. `doctor` shows them. */
@@ -220,6 +222,7 @@ export interface ConfigFile {
   readonly cache?: CacheSetting | undefined;
   readonly webSearch?: WebSearchSetting | undefined;
   readonly theme?: ThemeName | undefined;
+  readonly plain?: boolean | undefined;
   readonly notifications?: NotificationsConfig | undefined;
 }
 

@@ -23,6 +23,10 @@ export interface Skill {
   readonly isForModel: boolean;
   /** False if only the model may load the skill (`user-invocable: false`). */
   readonly isForUser: boolean;
+  /** The name of the plugin that contains the skill. Undefined if it belongs to no plugin. */
+  readonly plugin?: string | undefined;
+  /** The folder of that plugin. */
+  readonly pluginFolder?: string | undefined;
 }
 
 /** A slash command from a Markdown file. */
@@ -35,6 +39,8 @@ export interface CustomCommand {
   readonly path: string;
   /** The text of the file, without its front matter. */
   readonly text: string;
+  /** The name of the plugin that contains the command. Undefined if it belongs to no plugin. */
+  readonly plugin?: string | undefined;
 }
 
 /** A sub-agent from a Markdown file, for the `task` tool. */
@@ -56,11 +62,14 @@ export interface AgentFile {
 export const hookEvents = [
   'PreToolUse',
   'PostToolUse',
+  'PostToolUseFailure',
+  'PermissionRequest',
   'UserPromptSubmit',
   'SessionStart',
   'SessionEnd',
   'PreCompact',
   'Stop',
+  'SubagentStart',
   'SubagentStop',
   'Notification',
 ] as const;
@@ -85,6 +94,8 @@ export interface Hook {
   readonly projectFolder: string;
   /** The folder of the plugin that contains the hook. Undefined if the hook belongs to no plugin. */
   readonly pluginFolder?: string | undefined;
+  /** True if the hook starts in the folder of its plugin. Default: it starts in the folder of the session. */
+  readonly startsInPlugin?: boolean | undefined;
 }
 
 /** A file with instructions for the model, such as CLAUDE.md. */
@@ -198,6 +209,8 @@ export interface SlashPrompt {
   readonly description: string;
   /** The placeholder for the argument. Undefined if there is no argument. */
   readonly argument?: string | undefined;
+  /** The shorter name that means the same, without the name of the plugin. Default: none. */
+  readonly aliasOf?: string | undefined;
   /** Returns the text for the model. */
   expand(argument: string): Promise<string>;
 }

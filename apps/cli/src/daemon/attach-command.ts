@@ -14,7 +14,7 @@ import { SessionProfiles } from './session-profile.ts';
 
 /**
  * Runs `millrace attach`. It opens a session in the chat, in the folder of the session and with the flags of
- * the terminal that left it. If the daemon drives the session, it hands the run over to this terminal.
+ * the terminal that handed it over. If the daemon drives the session, it hands the run over to this terminal.
  */
 export async function attachCommand(args: AttachArgs, host: Host): Promise<number> {
   const { env, signal } = host;
@@ -31,6 +31,7 @@ export async function attachCommand(args: AttachArgs, host: Host): Promise<numbe
     ...{ ...profile?.args, rules: profile?.args.rules ?? [] },
     ...{ command: 'chat', session: { id: found.id }, trust: false },
     ...{ color: args.color, store: args.store, config: args.config ?? profile?.args.config },
+    plain: args.plain,
     cwd: profile?.cwd ?? found.cwd ?? cwd,
     takesOver: true,
   };

@@ -9,9 +9,9 @@ export type ControlRequest =
   | { readonly type: 'hello' }
   /** Stores the profile of a session and lists the session. The daemon does not drive it yet. */
   | { readonly type: 'adopt'; readonly session: string; readonly profile: SessionProfile }
-  /** Drives a session that its terminal has left. */
+  /** Drives a session that its terminal has handed over. */
   | { readonly type: 'resume'; readonly session: string }
-  /** Leaves a session to the terminal that sends the request. */
+  /** Hands a session over to the terminal that sends the request. */
   | { readonly type: 'release'; readonly session: string }
   /** Creates a link to one session. */
   | ShareRequest;

@@ -44,7 +44,7 @@ export class FolderAgents {
   readonly #origins = new Map<string, SessionId>();
   /** The background commands of all agents. Changed settings therefore do not lose a running command. */
   readonly #background = backgroundCommands();
-  /** The sessions whose lost commands were reported. */
+  /** The sessions that were searched for commands of ended processes. */
   readonly #checked = new Set<SessionId>();
   readonly #failures = new Map<SessionId, { readonly error: unknown; readonly until: number }>();
 

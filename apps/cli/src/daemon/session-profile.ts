@@ -42,7 +42,10 @@ export interface SessionProfile {
 }
 
 /** All flags that change what an agent does or may do. */
-type ProfileArgs = Omit<ConfigArgs, 'cwd' | 'store' | 'color' | 'trust' | 'otlp' | 'rules'> & {
+type ProfileArgs = Omit<
+  ConfigArgs,
+  'cwd' | 'store' | 'color' | 'trust' | 'otlp' | 'plain' | 'rules'
+> & {
   readonly rules?: readonly PermissionRule[] | undefined;
 };
 

@@ -1,3 +1,4 @@
+import { findSandbox, type SandboxOptions } from '@millrace/tools';
 import { openSandbox } from '../agent/command-sandbox.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Check } from './check.ts';
@@ -11,7 +12,7 @@ const limits =
 export const checkSandbox: Check = async ({ config }) => {
   if (config === undefined) return [];
   try {
-    const { sandbox, summary, advice } = await openSandbox(config.sandbox);
+    const { sandbox, summary, advice } = await openSandbox(config.sandbox, findAgain);
     sandbox?.close();
     if (sandbox !== undefined)
       return [
@@ -24,3 +25,8 @@ export const checkSandbox: Check = async ({ config }) => {
     return [{ about, state: 'fail', text: error.message }];
   }
 };
+
+/** Tests the sandbox also if it worked at an earlier start, because the settings of the system can have changed. */
+function findAgain({ tested, ...options }: SandboxOptions = {}) {
+  return findSandbox({ ...options, tested: tested && { ...tested, read: () => undefined } });
+}

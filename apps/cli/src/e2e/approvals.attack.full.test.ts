@@ -58,6 +58,11 @@ async function finish(terminal: TestTerminal): Promise<void> {
     if (screen.includes('waiting for your answer')) await waitForDialogOrEnd(terminal);
     await pressUntilChange(terminal, screen);
   }
+  // A busy program handles two presses of Esc together, and opens the list of earlier messages.
+  const list = 'Go back to before which message?';
+  const isEnd = (screen: string) => screen.includes(idleHint) || screen.includes(list);
+  const end = await terminal.waitUntil(isEnd, 'the prompt');
+  if (!end.includes(idleHint)) await terminal.press('Escape');
   await terminal.waitFor(idleHint);
 }
 

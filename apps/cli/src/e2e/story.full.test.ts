@@ -1,13 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { guardScript, hookSettings } from '../testing/test-agent.ts';
 import { gatedAnswer, scriptedModel } from './testing/scripted-model.ts';
 import {
+  countOf,
   describeInTmux,
   idleHint,
   promptText,
   terminalHarness,
+  waitForDialog,
   withoutLayout,
 } from './testing/terminal-harness.ts';
 import { testDaemon } from './testing/test-daemon.ts';
@@ -43,8 +46,13 @@ const sizes = [
 describeInTmux().concurrent('23: a day with the agent', () => {
   test.for(sizes)('at $columns × $rows', async ({ columns, rows }, context) => {
     const { server, files, env } = await scriptedModel(context);
-    const { open, workspace } = terminalHarness(context, { ...files, ...ofProject });
+    const model = { provider: 'compatible', model: 'any', baseUrl: `${server.url}/v1` };
+    const info = { contextTokens: 100_000, prices: { input: '1', output: '2', cacheRead: '0.1' } };
+    const config = JSON.stringify({ models: { test: { ...model, info } } });
+    const own = { ...files, 'home/.config/millrace/config.json': config };
+    const { open, workspace } = terminalHarness(context, { ...own, ...ofProject });
     const { project } = workspace;
+    execFileSync('git', ['init', '--quiet', '--initial-branch=main', project]);
     writeFileSync(join(project, 'shot.png'), Buffer.from(picture, 'base64'));
     const daemon = testDaemon(context, workspace);
     const terminal = await open({ columns, rows, env });
@@ -65,11 +73,20 @@ describeInTmux().concurrent('23: a day with the agent', () => {
 
     // A skill, and a hook that blocks a call.
     server.answer({ toolCalls: [call('read', { path: 'secret.txt' })] });
-    server.answer({ text: 'The file is closed, so the report has no numbers.' });
+    server.answer({
+      text: 'The file is closed, so the report has no numbers.',
+      usage: { input: 20_000, output: 20, cacheRead: 19_000 },
+    });
     await terminal.send('/report on the orders');
     await shows('has no numbers.');
     await terminal.waitFor(idleHint);
     expect(withoutLayout(await terminal.scrollback())).toContain('A hook blocked');
+    // The footer: the mode, the model, the folder with its branch, the used context, and at full width the rest.
+    await terminal.waitFor(
+      /asks first · compatible\/any[\s\S]*project \(main\) · context 20% of 100k/,
+    );
+    if (columns >= 80) await terminal.waitFor(/ · \$0\.0\d+/);
+    if (columns >= 120) await terminal.waitFor(/ · cache \d+% · /);
     await keep('2-skill-and-hook');
 
     // A command of the extension.
@@ -84,6 +101,25 @@ describeInTmux().concurrent('23: a day with the agent', () => {
     await terminal.waitFor(idleHint);
     await keep('4-picture');
     expect(JSON.stringify(server.requests.at(-1)?.body)).toContain(picture.slice(0, 40));
+
+    // A paste of two lines, keys that arrive together, and a window that is small for a moment.
+    server.answer({ text: 'It has two lines.' });
+    await terminal.paste('What is\nin this');
+    await shows('> What is in this');
+    await terminal.typeAtOnce(' text?\r');
+    await shows('It has two lines.');
+    await terminal.waitFor(idleHint);
+    await terminal.resize(20, 8);
+    await terminal.waitFor(/two lines\.[\s\S]*^> Say what to do\.\s*$/m);
+    await keep('4b-small');
+    await terminal.resize(columns, rows);
+    await terminal.waitFor(idleHint);
+    await terminal.waitFor(promptText);
+    await keep('4c-again');
+    const history = withoutLayout(await terminal.scrollback());
+    for (const once of ['It has two lines.', 'It is one red pixel.', '> Say what to do', idleHint])
+      expect(countOf(history, once), history).toBe(1);
+    expect(countOf(history, 'project (main)'), history).toBe(1);
 
     // A plan, and its work.
     server.answer({ text: 'The plan: write poem.txt.' });
@@ -145,8 +181,7 @@ describeInTmux().concurrent('23: a day with the agent', () => {
     await terminal.waitFor(/^\w+ +waiting/m);
     await keep('10-ps');
     await terminal.send('clear; millrace attach');
-    // A new dialog ignores keys for a second. A narrow terminal clips the text before the time.
-    await terminal.waitFor(/· (?:[3-9]|\d\d|\d+ min \d+)(?:\.\d)? s · Esc[\s\S]*y approves/);
+    await waitForDialog(terminal);
     await keep('11-attach');
     await terminal.type('y');
     await shows('The poem is longer now.');

@@ -1,6 +1,11 @@
 import { basename, join } from 'node:path';
 import type { AgentFile } from '../contract/extensions.ts';
-import { type ExtensionPlace, listFiles, readExtensionFile } from './extension-files.ts';
+import {
+  type ExtensionPlace,
+  listMarkdown,
+  readExtensionFile,
+  withPluginFolder,
+} from './extension-files.ts';
 import { lineOf, listOf, parseMarkdownFile } from './front-matter.ts';
 import { ownToolName } from './tool-names.ts';
 
@@ -20,13 +25,14 @@ export async function findAgentFiles(
   place: ExtensionPlace,
   warn: (problem: string) => void,
 ): Promise<readonly AgentFile[]> {
-  const { origin } = place;
-  const folder = join(place.folder, 'agents');
+  const { origin, plugin } = place;
+  const folders = plugin?.agents ?? [join(place.folder, 'agents')];
   const found: AgentFile[] = [];
-  for (const path of await listFiles(folder, origin, (file) => file.endsWith('.md'))) {
+  for (const path of await listMarkdown(folders, origin)) {
     const content = await readExtensionFile(path, place, warn);
     if (content === undefined) continue;
-    const { fields, text } = await parseMarkdownFile(content, place.yaml);
+    const { fields, text: written } = await parseMarkdownFile(content, place.yaml);
+    const text = withPluginFolder(written, plugin);
     // Some sub-agents have a title with spaces as their name.
     const given = lineOf(fields['name'], 64);
     const name = given !== undefined && agentName.test(given) ? given : basename(path, '.md');

@@ -122,7 +122,7 @@ async function openAgents(
   );
 }
 
-/** Messages of hooks for the user. They wait until somebody listens. */
+/** Messages of hooks for the user. They wait until a listener is set. */
 class Notices {
   #waiting: readonly string[] = [];
   #listener: ((text: string) => void) | undefined;

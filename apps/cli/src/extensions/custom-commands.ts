@@ -1,6 +1,12 @@
 import { basename, join } from 'node:path';
+import type { RunUnasked } from '../contract/agent.ts';
 import type { CustomCommand } from '../contract/extensions.ts';
-import { type ExtensionPlace, listFiles, readExtensionFile } from './extension-files.ts';
+import {
+  type ExtensionPlace,
+  listMarkdown,
+  readExtensionFile,
+  withPluginFolder,
+} from './extension-files.ts';
 import { lineOf, parseMarkdownFile } from './front-matter.ts';
 
 const maxDescriptionLength = 200;
@@ -14,10 +20,11 @@ export async function findCustomCommands(
   place: ExtensionPlace,
   warn: (problem: string) => void,
 ): Promise<readonly CustomCommand[]> {
-  const { origin } = place;
-  const folder = join(place.folder, 'commands');
-  const paths = await listFiles(folder, origin, (file) => file.endsWith('.md'));
+  const { origin, plugin } = place;
+  const folders = plugin?.commands ?? [join(place.folder, 'commands')];
+  const paths = await listMarkdown(folders, origin);
   const found: CustomCommand[] = [];
+  const ignored: IgnoredFields[] = [];
   for (const path of paths) {
     const content = await readExtensionFile(path, place, warn);
     if (content === undefined) continue;
@@ -26,24 +33,43 @@ export async function findCustomCommands(
       warn(`${path} is not a command: its name has characters that a command cannot have.`);
       continue;
     }
-    const { fields, text } = await parseMarkdownFile(content, place.yaml);
+    const { fields, text: written } = await parseMarkdownFile(content, place.yaml);
+    const text = withPluginFolder(written, plugin);
     const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
     const description =
       lineOf(fields['description'], maxDescriptionLength) ??
       lineOf(firstLine, maxDescriptionLength) ??
       'A command without a description';
     if (text !== '')
-      found.push({ ...{ name, description, origin, path, text }, ...hintOf(fields, text) });
+      found.push({
+        ...{ name, description, origin, path, text, plugin: plugin?.name },
+        ...hintOf(fields, text),
+      });
     else warn(`${path} is not a command: it is empty.`);
-    const ignored = ['allowed-tools', 'model', 'hooks'].filter(
+    const unused = ['allowed-tools', 'model', 'hooks'].filter(
       (field) => fields[field] !== undefined,
     );
-    if (ignored.length > 0)
-      warn(
-        `${path}: ${ignored.join(' and ')} ${ignored.length === 1 ? 'has' : 'have'} no effect. Your permissions and your model apply.`,
-      );
+    if (unused.length > 0) ignored.push({ path, unused });
   }
+  warnOfIgnored(ignored, warn);
   return found;
+}
+
+/** A command with fields that have no effect. */
+interface IgnoredFields {
+  readonly path: string;
+  readonly unused: readonly string[];
+}
+
+/** A plugin can have many commands, so they share one message. */
+function warnOfIgnored(ignored: readonly IgnoredFields[], warn: (problem: string) => void): void {
+  const [first, ...others] = ignored;
+  if (first === undefined) return;
+  const fields = [...new Set(ignored.flatMap(({ unused }) => unused))];
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  warn(
+    `${first.path}${more}: ${fields.join(' and ')} ${fields.length === 1 ? 'has' : 'have'} no effect. Your permissions and your model apply.`,
+  );
 }
 
 function hintOf(
@@ -60,14 +86,48 @@ function hintOf(
 const placeholders = /\$ARGUMENTS(?:\[\d+\])?|\$\d/;
 const maxArguments = 100;
 
+/** Maximum number of shell blocks of a command that run. */
+const maxBlocks = 20;
+
 /**
  * Returns the text of a command with its arguments. `$ARGUMENTS` is the whole text, `$1` is the first
- * word. A command without placeholders gets the arguments at its end. Shell blocks (`` !`command` ``)
- * are never run here. The model can run them as a call of a tool, so the permissions apply.
+ * word. A command without placeholders gets the arguments at its end. A shell block (`` !`command` ``) is replaced
+ * by its output if `run` returns one, that is if the rules allow the command without a question. The model can run
+ * the other blocks as a call of a tool, so the permissions apply. Arguments never create a block.
  */
-export function expandCommand({ text }: CustomCommand, argument: string): string {
+export async function expandCommand(
+  { text }: CustomCommand,
+  argument: string,
+  run?: RunUnasked,
+): Promise<string> {
+  const pieces: string[] = [];
+  let end = 0;
+  let blocksLeft = maxBlocks;
+  let hasLeft = false;
+  for (const block of text.matchAll(shellBlock)) {
+    const [whole, space = '', inline, fenced] = block;
+    const command = fillPlaceholders(inline ?? fenced ?? '', argument).trim();
+    const isRun = run !== undefined && blocksLeft-- > 0;
+    const output = isRun ? await run('bash', { command, timeout_ms: 10_000 }) : undefined;
+    hasLeft ||= output === undefined;
+    pieces.push(fillPlaceholders(text.slice(end, block.index), argument));
+    pieces.push(
+      output === undefined ? fillPlaceholders(whole, argument) : `${space}${output.trimEnd()}`,
+    );
+    end = block.index + whole.length;
+  }
+  const filled = [...pieces, fillPlaceholders(text.slice(end), argument)].join('');
+  const hasPlace = placeholders.test(text);
+  const body = hasPlace || argument === '' ? filled : `${filled}\n\nARGUMENTS: ${argument}`;
+  return hasLeft ? `${body}\n\n${shellNote}` : body;
+}
+
+/** Matches `` !`command` `` after a space or at the start of a line, and a fenced block that starts with `` ```! ``. */
+const shellBlock = /(^|[\s(])!`([^`\n]+)`|^```!\s*\n([\s\S]*?)\n```/gm;
+
+function fillPlaceholders(text: string, argument: string): string {
   const words = splitArguments(argument);
-  const filled = text.replace(
+  return text.replace(
     /\$ARGUMENTS(?:\[(\d+)\])?|\$(\d)(?!\d)/g,
     (whole, index?: string, place?: string) => {
       if (index !== undefined) return words[Number(index)] ?? '';
@@ -76,10 +136,6 @@ export function expandCommand({ text }: CustomCommand, argument: string): string
       return place === '0' ? whole : (words[Number(place) - 1] ?? '');
     },
   );
-  const hasPlace = placeholders.test(text);
-  const body = hasPlace || argument === '' ? filled : `${filled}\n\nARGUMENTS: ${argument}`;
-  const hasShell = /(?:^|\s)!`[^`\n]+`/.test(text);
-  return hasShell ? `${body}\n\n${shellNote}` : body;
 }
 
 const shellNote =

@@ -4,6 +4,7 @@ import { join, relative, sep } from 'node:path';
 import type { PermissionRule } from '@millrace/tools';
 import { isInside, isOwn } from '../config/config-paths.ts';
 import type { Origin } from '../contract/extensions.ts';
+import type { PluginLayout } from '../plugins/plugin-layout.ts';
 import { readFileSafely } from '../safe-files.ts';
 import type { YamlBudget } from './front-matter.ts';
 
@@ -13,8 +14,8 @@ export interface ExtensionPlace {
   readonly origin: Origin;
   /** The folder that contains the place. Paths of hooks refer to it. */
   readonly parent: string;
-  /** The folder of the plugin that is the place. Undefined if the place is no plugin. */
-  readonly pluginFolder?: string | undefined;
+  /** The parts of the plugin, if the place is the folder of a plugin. Undefined for all other places. */
+  readonly plugin?: PluginLayout | undefined;
   /** The real path of the repository root. Links of a project must not lead out of it. */
   readonly root: string;
   readonly cwd: string;
@@ -101,6 +102,27 @@ export async function listFiles(
   };
   await visit(folder, 0);
   return found;
+}
+
+/**
+ * Returns the Markdown files of several places, each of them once. A place is a folder, or a single file. Files with
+ * the name README.md describe their folder.
+ */
+export async function listMarkdown(
+  places: readonly string[],
+  origin: Origin,
+): Promise<readonly string[]> {
+  const isWanted = (name: string) => name.endsWith('.md') && name !== 'README.md';
+  const all = await Promise.all(
+    places.map((place) => (place.endsWith('.md') ? [place] : listFiles(place, origin, isWanted))),
+  );
+  return [...new Set(all.flat())];
+}
+
+/** Replaces the variable for the folder of a plugin in a text for the model, which cannot read variables. */
+export function withPluginFolder(text: string, plugin: PluginLayout | undefined): string {
+  if (plugin === undefined) return text;
+  return text.replaceAll(/\$\{(?:CLAUDE_PLUGIN_ROOT|MILLRACE_PLUGIN_DIR)\}/g, () => plugin.folder);
 }
 
 const skippedFolders: ReadonlySet<string> = new Set(['node_modules', '__pycache__', '.git']);

@@ -46,12 +46,12 @@ describe('a command', () => {
     ['Fix it', 'now', 'Fix it\n\nARGUMENTS: now'],
     ['Costs $10', '', 'Costs $10'],
     ['Say $1', '$2 $ARGUMENTS', 'Say $2'],
-  ])('%j with %j becomes %j', (text, argument, expanded) => {
-    expect(expandCommand(command(text), argument)).toBe(expanded);
+  ])('%j with %j becomes %j', async (text, argument, expanded) => {
+    expect(await expandCommand(command(text), argument)).toBe(expanded);
   });
 
-  test('does not run its shell blocks, and tells the model', () => {
-    const text = expandCommand(command('Status: !`touch /tmp/x`'), '');
+  test('does not run its shell blocks without a session, and tells the model', async () => {
+    const text = await expandCommand(command('Status: !`touch /tmp/x`'), '');
     expect(text).toContain('!`touch /tmp/x`');
     expect(text).toContain('were not run');
   });

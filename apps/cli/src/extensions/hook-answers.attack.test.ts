@@ -88,3 +88,19 @@ test('18.267: a message names a guard for a tool that does not exist', () => {
   expect(hooks).toHaveLength(1);
   expect(problems).toEqual([expect.stringContaining('NotebookEdit')]);
 });
+
+test.each([
+  ['reads a FIFO of the agent', 'mkfifo f; cat f', { timeout: 0.05 }],
+  ['starts a program that a signal ends', `sh -c 'kill -9 $$'; exit $?`, {}],
+])('18.536: attack: a guard that %s is not switched off', async (_, guard, more) => {
+  const { built, cwd } = await extendedAgent(
+    { 'home/.claude/settings.json': hookSettings('PreToolUse', guard, more) },
+    [calls('write', { path: 'new.txt', content: 'x' }), 'Done.'],
+    { config: { permissions: { mode: 'accept-edits', rules: [] } }, approve: 'park' },
+  );
+  const { pendingApprovals } = await built.agent.run('Go', { session }).result;
+  expect(existsSync(join(cwd, 'new.txt'))).toBe(false);
+  expect(pendingApprovals.map(({ reason }) => reason)).toEqual([
+    'A hook that guards this call could not run, or was stopped',
+  ]);
+});

@@ -26,8 +26,9 @@ export interface HookResult {
   /** The reason why there is no exit code. */
   readonly problem?: string | undefined;
   /**
-   * True if the sandbox could not confine the program, or if the sandbox or a signal stopped it. The agent can
-   * cause this, so a guard that ended this way must not let a call pass.
+   * True if the program could not start, was stopped, reached its time limit, or was ended by a signal. The agent
+   * can cause this: a program that reads a FIFO of the agent never ends. A guard that ended this way must not let a
+   * call pass.
    */
   readonly isPrevented?: boolean | undefined;
   /** Sentences about changes that the sandbox undid. */
@@ -70,14 +71,17 @@ export async function runHookProcess(
     return { ...result, isPrevented, notes: await prepared.finish() };
   } catch (error) {
     await prepared.finish().catch(() => {});
-    return { ...nothing, problem: (error as Error).message };
+    return { ...nothing, problem: (error as Error).message, isPrevented: true };
   }
 }
 
-/** True if bubblewrap could not start the program, or if a signal ended the program inside of the sandbox. */
-function isSandboxFailure({ exitCode = 0, stderr }: HookResult): boolean {
-  return exitCode > 128 || (exitCode !== 0 && stderr.startsWith('bwrap: '));
+/** True if bubblewrap could not start the program. */
+function isSandboxFailure({ exitCode, stderr }: HookResult): boolean {
+  return exitCode !== 0 && stderr.startsWith('bwrap: ');
 }
+
+/** A shell adds the number of the signal to this exit code if a signal ended its last program. */
+const shellSignalCode = 128;
 
 const nothing = { exitCode: undefined, stdout: '', stderr: '' } as const;
 
@@ -88,13 +92,13 @@ interface ProcessOptions extends HookProcessOptions {
 
 async function runProcess(line: readonly string[], options: ProcessOptions): Promise<HookResult> {
   const { input, timeoutMs, signal, clock } = options;
-  if (signal.aborted) return { ...nothing, problem: 'it was stopped' };
+  if (signal.aborted) return { ...nothing, problem: 'it was stopped', isPrevented: true };
   const ended = Promise.withResolvers<Omit<HookResult, 'stdout' | 'stderr'>>();
   let child: ChildProcess;
   try {
     child = start(line, options);
   } catch (error) {
-    return { ...nothing, problem: `it did not start (${codeOf(error)})` };
+    return { ...nothing, problem: `it did not start (${codeOf(error)})`, isPrevented: true };
   }
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   let stopped: string | undefined;
@@ -112,16 +116,16 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
   const cancel = clock.after(timeoutMs, () => end(`it took longer than ${seconds} s`));
   child.once('error', (error) => {
     const problem = `it did not start (${codeOf(error)})`;
-    ended.resolve({ exitCode: undefined, problem });
+    ended.resolve({ exitCode: undefined, problem, isPrevented: true });
   });
   const byExit = (code: number | null, killer: NodeJS.Signals | null) =>
     code === null || stopped !== undefined
       ? {
           exitCode: undefined,
           problem: stopped ?? `it died of ${killer ?? 'a signal'}`,
-          isPrevented: stopped === undefined,
+          isPrevented: true,
         }
-      : { exitCode: code };
+      : { exitCode: code, isPrevented: code > shellSignalCode };
   child.once('exit', (code, killer) => {
     if (stopped !== undefined) return;
     cancelDrain();

@@ -1,6 +1,9 @@
+import { delimiter, dirname, isAbsolute } from 'node:path';
 import type { Clock } from '@millrace/agent';
 import type { PreparedCommand, SandboxRequest } from '@millrace/tools';
+import { isInside } from '../config/config-paths.ts';
 import type { Extensions, Hook, HookEvent } from '../contract/extensions.ts';
+import { pluginDataFolder } from '../plugins/plugin-layout.ts';
 import { type HookResult, runHookProcess } from './hook-process.ts';
 import { conditionAccepts, matcherAccepts, objectOf, parseObject } from './hook-settings.ts';
 
@@ -57,6 +60,12 @@ export interface HookRequest {
 /** Maximum length of a text that a hook adds to the context of the model. */
 const maxContextLength = 10_000;
 const maxNoticeLength = 500;
+/** The events whose plain output is context for the model. */
+const contextEvents: ReadonlySet<HookEvent> = new Set([
+  'UserPromptSubmit',
+  'SessionStart',
+  'SubagentStart',
+]);
 
 /**
  * Variables for hooks of the user, which also start in folders that the user does not trust. Python does
@@ -68,10 +77,35 @@ const untrustedFolderEnv = {
   ...{ GIT_CONFIG_KEY_1: 'safe.bareRepository', GIT_CONFIG_VALUE_1: 'explicit' },
 };
 
+/**
+ * Returns the folders of the scripts that the command of a hook names, outside of the project. With
+ * `PYTHONSAFEPATH`, Python does not look into the folder of a script for the modules that it imports.
+ */
+function pythonPath(
+  { command, pluginFolder, projectFolder }: Hook,
+  { cwd, home = '' }: { readonly cwd: string; readonly home?: string | undefined },
+): Readonly<Record<string, string>> {
+  if (!command.includes('.py')) return {};
+  const named = command
+    .replaceAll(/\$\{?(?:CLAUDE_PLUGIN_ROOT|MILLRACE_PLUGIN_DIR)\b\}?/g, () => pluginFolder ?? '')
+    .replaceAll(/\$\{?HOME\b\}?|(?<![^\s"'])~(?=\/)/g, () => home)
+    .replaceAll(/["']/g, '')
+    .split(/[\s;|&()<>]+/);
+  const folders = named
+    .filter((word) => isAbsolute(word) && word.endsWith('.py'))
+    .map((word) => dirname(word))
+    .filter((folder) => !isInside(folder, cwd) && !isInside(folder, projectFolder));
+  return folders.length === 0 ? {} : { PYTHONPATH: [...new Set(folders)].join(delimiter) };
+}
+
 /** Variables for hooks of a plugin. Python writes no cache, because new files end the trust in the plugin. */
 function pluginEnv(folder: string): Readonly<Record<string, string>> {
   const python = { PYTHONDONTWRITEBYTECODE: '1' };
-  return { CLAUDE_PLUGIN_ROOT: folder, MILLRACE_PLUGIN_DIR: folder, ...python };
+  const data = pluginDataFolder(folder);
+  return {
+    ...{ CLAUDE_PLUGIN_ROOT: folder, MILLRACE_PLUGIN_DIR: folder },
+    ...{ CLAUDE_PLUGIN_DATA: data, MILLRACE_PLUGIN_DATA: data, ...python },
+  };
 }
 
 /** Runs the hooks of the session. A hook that fails never breaks a run. */
@@ -140,6 +174,7 @@ export class HookRunner {
     const own = {
       ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
       ...(hook.origin === 'user' && untrustedFolderEnv),
+      ...(hook.origin === 'user' && pythonPath(hook, { cwd, home: this.#options.env['HOME'] })),
       ...(pluginFolder !== undefined && pluginEnv(pluginFolder)),
     };
     const { env: userEnv, projectEnv } = this.#options;
@@ -151,7 +186,7 @@ export class HookRunner {
     const running = runHookProcess(hook.command, {
       // A plugin names its scripts by relative paths. In the folder of the session, a project could have scripts
       // with the same names.
-      ...{ cwd: pluginFolder ?? cwd, env, input, clock },
+      ...{ cwd: (hook.startsInPlugin && pluginFolder) || cwd, env, input, clock },
       ...(isConfined && { confine: (command) => confine({ command, env, show }) }),
       ...{ timeoutMs: hook.timeoutMs, signal: AbortSignal.any(signals) },
     });
@@ -184,7 +219,7 @@ export class HookRunner {
         );
         return { asked: 'The answer of a hook that guards this call cannot be read' };
       }
-      const isContext = hook.event === 'UserPromptSubmit' || hook.event === 'SessionStart';
+      const isContext = contextEvents.has(hook.event);
       return isContext && text !== '' ? { context: clip(text, maxContextLength) } : {};
     }
     if (typeof json['systemMessage'] === 'string')
@@ -235,10 +270,13 @@ function blockDecision(event: HookEvent, reason: string): Decision {
   switch (event) {
     case 'PreToolUse':
     case 'PostToolUse':
+    case 'PostToolUseFailure':
+    case 'PermissionRequest':
     case 'UserPromptSubmit':
     case 'Stop':
     case 'SubagentStop':
       return { blocked: why };
+    case 'SubagentStart':
     case 'SessionStart':
     case 'SessionEnd':
     case 'PreCompact':
@@ -256,6 +294,7 @@ function readDecision({ event, origin }: Hook, json: Readonly<Record<string, unk
       : undefined;
   const context = textOf(specific['additionalContext']);
   const common = { stopped, ...(context && { context: clip(context, maxContextLength) }) };
+  if (event === 'PermissionRequest') return { ...common, ...permissionDecision(origin, specific) };
   if (event !== 'PreToolUse') {
     // The reason tells the model what to do. A block without a reason is ignored, except after a tool call.
     const isBlocked =
@@ -281,6 +320,17 @@ function readDecision({ event, origin }: Hook, json: Readonly<Record<string, unk
   }
 }
 
+/** Returns the answer of a hook to the question about a call. */
+function permissionDecision(
+  origin: Hook['origin'],
+  specific: Readonly<Record<string, unknown>>,
+): Decision {
+  const { behavior, message } = objectOf(specific['decision']);
+  if (behavior === 'deny') return blockDecision('PermissionRequest', textOf(message) ?? '');
+  if (behavior !== 'allow') return {};
+  return origin === 'user' ? { isAllowed: true } : { isIgnoredAllow: true };
+}
+
 /** Merges decisions. The strictest one wins. */
 function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
   const first = <Name extends keyof Decision>(name: Name) =>
@@ -291,7 +341,7 @@ function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
   return {
     blocked: all('blocked'),
     asked: all('asked'),
-    // A hook that allowed the old input has not seen the input of another hook.
+    // If a hook changed the input, only `allow` of this hook counts. The other hooks allowed the old input.
     isAllowed: changing?.isAllowed ?? (changing === undefined && decisions.some(isAllowing)),
     stopped: first('stopped'),
     updatedInput: changing?.updatedInput,

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isLauncher, splitCommand } from '@millrace/tools';
 import { z } from 'zod';
 import { type Hook, type HookEvent, hookEvents } from '../contract/extensions.ts';
@@ -32,7 +34,7 @@ const groupSchema = z.looseObject({
 export function parseHookSettings(
   content: string,
   file: string,
-  { origin, parent, pluginFolder }: Pick<ExtensionPlace, 'origin' | 'parent' | 'pluginFolder'>,
+  { origin, parent, plugin, isForeign = false }: HookPlace,
   warn: (problem: string) => void,
 ): readonly Hook[] {
   const settings = parseObject(content);
@@ -41,7 +43,8 @@ export function parseHookSettings(
     return [];
   }
   if (settings['disableAllHooks'] === true) return [];
-  const place = { origin, file, projectFolder: parent, ...(pluginFolder && { pluginFolder }) };
+  const ofPlugin = plugin && { pluginFolder: plugin.folder, startsInPlugin: !isForeign };
+  const place = { origin, file, projectFolder: parent, ...ofPlugin };
   const found = Object.entries(objectOf(settings['hooks'])).flatMap(([event, groups]) => {
     if (!isHookEvent(event)) {
       warn(`The hooks for ${event} in ${file} are not used: this event is not supported.`);
@@ -56,7 +59,15 @@ export function parseHookSettings(
   return found.slice(0, maxHooks);
 }
 
-type HookBase = Pick<Hook, 'event' | 'origin' | 'file' | 'projectFolder' | 'pluginFolder'>;
+interface HookPlace extends Pick<ExtensionPlace, 'origin' | 'parent' | 'plugin'> {
+  /** True if the hooks belong to a plugin of Claude Code. Default: false. */
+  readonly isForeign?: boolean | undefined;
+}
+
+type HookBase = Pick<
+  Hook,
+  'event' | 'origin' | 'file' | 'projectFolder' | 'pluginFolder' | 'startsInPlugin'
+>;
 
 function hooksOfGroup(
   group: unknown,
@@ -96,8 +107,11 @@ function hooksOfGroup(
       return [];
     }
     const limit = timeout === undefined ? defaultTimeoutMs : timeout * 1000;
+    const { pluginFolder, startsInPlugin } = base;
+    const isRelative = pluginFolder !== undefined && namesFileOf(pluginFolder, line);
     return {
       ...base,
+      ...(isRelative && startsInPlugin === false && { startsInPlugin: true }),
       matcher: matcher === '' || matcher === '*' ? undefined : matcher,
       condition: handler.data?.if,
       command: line,
@@ -107,10 +121,23 @@ function hooksOfGroup(
   });
 }
 
-/** Quotes an argument for the shell. */
-function quoted(argument: string): string {
-  return `'${argument.replaceAll("'", `'\\''`)}'`;
+/**
+ * True if the command names a file of the plugin by a relative path. In the folder of the session, a project could
+ * have a script with the same name.
+ */
+function namesFileOf(pluginFolder: string, line: string): boolean {
+  const words = line.split(/[\s;|&()"'<>]+/).filter((word) => /^[\w.]/.test(word));
+  return words.some((word) => existsSync(join(pluginFolder, word)));
 }
+
+/** Quotes an argument for the shell. The variables for folders keep their effect. */
+function quoted(argument: string): string {
+  const text = `'${argument.replaceAll("'", `'\\''`)}'`;
+  return text.replaceAll(folderVariables, (variable) => `'"${variable}"'`);
+}
+
+const folderVariables =
+  /\$\{(?:CLAUDE|MILLRACE)_(?:PLUGIN_ROOT|PLUGIN_DIR|PLUGIN_DATA|PROJECT_DIR)\}/g;
 
 function isPattern(matcher: string): boolean {
   if (matcher === '*') return true;

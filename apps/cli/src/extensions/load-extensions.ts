@@ -11,6 +11,7 @@ import type {
   UntrustedExtensions,
 } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
+import { readPluginLayout } from '../plugins/plugin-layout.ts';
 import { trustedPlugins } from '../plugins/plugin-store.ts';
 import { findAgentFiles } from './agent-files.ts';
 import { findExtensionModules } from './code/module-files.ts';
@@ -42,9 +43,9 @@ type Found = UntrustedExtensions['found'];
 /**
  * Finds the skills, commands, sub-agents, hooks and instruction files of the user and of the project.
  * Those of the project are used only if the user trusts them. The decision is stored for the root of
- * the repository. It ends when a hook or one of its scripts changes, or when a file is added. A file that is
- * added does not end the trust in hooks, because hooks can be guards. If the trust in guards has ended, the
- * calls that they guard need an approval.
+ * the repository. It ends when a hook or one of its scripts changes, or when a file is added. After a file was
+ * added, the unchanged hooks still run, because they can protect the user from calls. If a hook has changed,
+ * the calls that the hooks would check need an approval.
  */
 export async function loadExtensions(options: LoadOptions): Promise<LoadedExtensions> {
   const { env, cwd, config, trust, trustedFingerprint } = options;
@@ -52,9 +53,12 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const warn = (problem: string) => void problems.push(problem);
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
-  const plugins = (await trustedPlugins(env, warn)).map(
-    (folder) =>
-      ({ folder, pluginFolder: folder, parent: root, origin: 'user', root, cwd }) as const,
+  const plugins = await Promise.all(
+    (await trustedPlugins(env, warn)).map(async ({ folder, name }) => {
+      const plugin = await readPluginLayout(folder, name);
+      plugin.problems.forEach(warn);
+      return { folder, plugin, parent: root, origin: 'user', root, cwd } as const;
+    }),
   );
   const user = await findAll(
     [...(await userPlaces(env, { root, cwd })), ...plugins],
@@ -118,11 +122,12 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
 
 const noTexts = { skills: [], commands: [], agents: [], instructions: [], modules: [] };
 
+/** A guard is a hook that can stop a call before it runs. */
 const isGuard = ({ event }: Hook) => event === 'PreToolUse';
 
 /**
- * Returns a guard that does not run, but whose calls need an approval. Nobody trusts its regular expression,
- * which could take very long, so the guard then covers all calls.
+ * Returns a guard that does not run. Instead, the calls that match it need an approval. If its matcher is a
+ * regular expression, the guard matches all calls, because an untrusted regular expression could take very long.
  */
 function asEndedGuard(hook: Hook): Hook {
   const isPlain = hook.matcher === undefined || /^[\w\s|,-]+$/.test(hook.matcher);
@@ -157,9 +162,19 @@ function mergeFound(project: Found, user: Found): Found {
   };
 }
 
-function byName<One extends { readonly name: string }>(all: readonly One[]): readonly One[] {
+/**
+ * Keeps the first extension of each name. If an earlier extension has the name of a plugin's extension, the later
+ * extension gets a longer name, which starts with the name of the plugin: `orders:status`.
+ */
+function byName<One extends { readonly name: string; readonly plugin?: string | undefined }>(
+  all: readonly One[],
+): readonly One[] {
   const first = new Map<string, One>();
-  for (const one of all) if (!first.has(one.name)) first.set(one.name, one);
+  for (const one of all) {
+    const { name, plugin } = one;
+    const free = first.has(name) && plugin !== undefined ? `${plugin}:${name}` : name;
+    if (!first.has(free)) first.set(free, { ...one, name: free });
+  }
   return [...first.values()];
 }
 
@@ -208,11 +223,13 @@ async function findHooks(
     basename(place.folder) === '.claude'
       ? ['settings.json', 'settings.local.json']
       : ['hooks.json'];
+  const usual = names.map((name) => ({ file: join(place.folder, name) }));
   const found: Hook[] = [];
-  for (const name of names) {
-    const file = join(place.folder, name);
-    const content = await readExtensionFile(file, place, warn);
-    if (content !== undefined) found.push(...parseHookSettings(content, file, place, warn));
+  for (const one of place.plugin?.hooks ?? usual) {
+    const { file, content: given, isForeign } = { content: undefined, isForeign: false, ...one };
+    const content = given ?? (await readExtensionFile(file, place, warn));
+    if (content !== undefined)
+      found.push(...parseHookSettings(content, file, { ...place, isForeign }, warn));
   }
   return found;
 }

@@ -210,7 +210,6 @@ describe('PreToolUse', () => {
       'exit code 1 (Broken)',
     ],
     ['does not exist', '', { command: '/nowhere/hook' }, 'exit code 127'],
-    ['takes too long', '#!/bin/sh\nsleep 600\n', { timeout: 0.05 }, 'longer than'],
     ['prints something else', '#!/bin/sh\necho "not json"\n', {}, undefined],
   ])('a hook that %s does not stop a call', async (_what, text, more, notice) => {
     const files = { ...script('home/.claude', 'PreToolUse', text, more), 'project/a.txt': 'one' };

@@ -13,12 +13,12 @@ import {
   type ToolExecution,
   toolGuardrail,
 } from '@millrace/agent';
-import type { JsonValue, Metadata, TextPart } from '@millrace/core';
+import type { JsonValue, TextPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { type CallPlace, callKey } from '@millrace/tools';
 import { type HookEvent, hookEvents } from '../contract/extensions.ts';
 import type { HookOutcome, HookRunner } from './hook-runner.ts';
-import { fromHookInput, toHookCall } from './tool-names.ts';
+import { fromHookInput, outputOf, responseFor, toHookCall } from './tool-names.ts';
 import { TranscriptFiles } from './transcript-file.ts';
 
 interface SessionHooksOptions {
@@ -66,6 +66,10 @@ export class SessionHooks {
   /** The session of the main agent. Empty before its first message. */
   #session = '';
   #isCompactionAsked = false;
+  /** The sessions that were compacted since their last message. */
+  readonly #compacted = new Set<string>();
+  /** The answers of PermissionRequest hooks, by call. The policy can ask again about the same call. */
+  readonly #answered = new Map<string, Promise<HookOutcome>>();
   #cancelIdle = () => {};
 
   constructor(options: SessionHooksOptions) {
@@ -96,15 +100,16 @@ export class SessionHooks {
     return [
       ...(this.#runner.has(...hookEvents) ? [input] : []),
       ...this.#callGuardrails(),
-      ...this.#stopGuardrails('Stop', {}),
+      ...this.#stopGuardrails('Stop'),
     ];
   }
 
   /** The guardrails of a sub-agent. `root` is the folder of its tools. Default: the folder of the session. */
   subAgentGuardrails(name: string, root?: string): readonly Guardrail[] {
     return [
+      ...this.#startGuardrails(name),
       ...this.#callGuardrails(root),
-      ...this.#stopGuardrails('SubagentStop', { agent_type: name }),
+      ...this.#stopGuardrails('SubagentStop', name),
     ];
   }
 
@@ -117,7 +122,7 @@ export class SessionHooks {
     freely: Approve = this.#options.approveFreely,
     root?: string,
   ): Approve {
-    if (!this.#runner.has('PreToolUse')) return byPolicy;
+    if (!this.#runner.has('PreToolUse', 'PermissionRequest')) return byPolicy;
     return async (call, at) => {
       const deciding = this.#beforeCall(call, at, root);
       const [ruling, outcome] = await Promise.all([byPolicy(call, at), deciding]);
@@ -131,8 +136,12 @@ export class SessionHooks {
         // Without a rule, an earlier approval for the session does not answer this question.
         return { decision: 'ask', reason: asked, ...(judged !== undefined && { judged }) };
       }
-      if (decision === 'ask' && outcome.isAllowed) return freely(call, at);
-      return ruling;
+      if (decision !== 'ask') return ruling;
+      if (outcome.isAllowed) return freely(call, at);
+      const answer = await this.#answerFor(call, at, root);
+      if (answer.blocked !== undefined)
+        return { decision: 'deny', reason: `A hook denied the call: ${answer.blocked}` };
+      return answer.isAllowed ? freely(call, at) : ruling;
     };
   }
 
@@ -141,15 +150,21 @@ export class SessionHooks {
    * `root` is the folder of the tool. Default: the folder of the session.
    */
   wrap(tool: Tool, root?: string): Tool {
-    if (!this.#runner.has('PreToolUse', 'PostToolUse')) return tool;
-    const after = (input: unknown, context: ToolContext, returned: unknown) =>
-      this.#afterCall(tool, root, { input, context, returned });
+    if (!this.#runner.has('PreToolUse', 'PostToolUse', 'PostToolUseFailure')) return tool;
     const execute = (input: unknown, context: ToolContext): ToolExecution => {
       const execution = tool.execute(input, context);
-      if (!(Symbol.asyncIterator in execution))
-        return execution.then((returned) => after(input, context, returned));
+      const call = { tool, root, input, context };
+      const after = (returned: unknown) => this.#afterCall(call, returned);
+      const failed = (error: unknown) => this.#afterFailure(call, error);
+      if (!(Symbol.asyncIterator in execution)) return execution.then(after, failed);
       return (async function* () {
-        return await after(input, context, yield* execution);
+        let returned: unknown;
+        try {
+          returned = yield* execution;
+        } catch (error) {
+          return await failed(error);
+        }
+        return await after(returned);
       })();
     };
     return { ...tool, execute };
@@ -157,7 +172,7 @@ export class SessionHooks {
 
   /** Runs the hooks for notifications and compactions. */
   get observer(): Observer | undefined {
-    if (!this.#runner.has('Notification', 'PreCompact')) return undefined;
+    if (!this.#runner.has('Notification', 'PreCompact', 'SessionStart')) return undefined;
     const observe: Observer = ({ turn, fact }) => {
       if (fact?.type === 'approval_asked') {
         const { toolName } = toHookCall(fact.name, {}, this.#options);
@@ -166,11 +181,11 @@ export class SessionHooks {
       }
       if (fact?.type === 'run_started') this.#cancelIdle();
       if (fact?.type === 'run_finished' && this.#options.isInteractive) this.#waitIdle();
-      if (fact?.type === 'command_queued' && fact.command['type'] === 'compact')
-        this.#isCompactionAsked = true;
-      // The model writes a summary into an item of this kind, so the compaction starts here.
-      if (fact?.type === 'item_started' && fact.kind === 'context' && turn > 0)
-        this.#beforeCompaction();
+      // `/compact` can be older than the run. The model writes a summary into an item of this kind directly after it.
+      if (fact?.type === 'command_consumed') this.#isCompactionAsked = true;
+      if (fact?.type !== 'item_started') return;
+      if (fact.kind === 'context' && turn > 0) this.#beforeCompaction();
+      this.#isCompactionAsked = false;
     };
     return Object.assign(observe, { ignoresDeltas: true });
   }
@@ -186,16 +201,18 @@ export class SessionHooks {
     await this.#transcripts.close();
   }
 
-  /** Runs the SessionStart hooks, once for each session. */
+  /** Runs the SessionStart hooks, once for each session, and with the first message after a compaction. */
   async #startSession(
     session: string,
     source: 'startup' | 'resume',
     signal: AbortSignal,
   ): Promise<HookOutcome> {
     this.#session = session;
-    if (this.#started.has(session)) return nothing;
+    const isCompacted = this.#compacted.delete(session);
+    if (this.#started.has(session) && !isCompacted) return nothing;
+    const now = this.#started.has(session) ? 'compact' : source;
     this.#started.add(session);
-    return this.#run('SessionStart', { session, names: [source], fields: { source }, signal });
+    return this.#run('SessionStart', { session, names: [now], fields: { source: now }, signal });
   }
 
   #callGuardrails(root?: string): readonly Guardrail[] {
@@ -266,38 +283,89 @@ export class SessionHooks {
     return deciding;
   }
 
+  /** Runs the PermissionRequest hooks, before the user is asked about a call. */
+  #answerFor(call: CheckedToolCall, at: CallPlace, root: string | undefined): Promise<HookOutcome> {
+    const key = decisionKey(call, at);
+    const known = this.#answered.get(key);
+    if (known !== undefined) return known;
+    const { toolName, names, input } = toHookCall(call.name, call.input, {
+      ...this.#options,
+      root,
+    });
+    const fields = { tool_name: toolName, tool_input: input };
+    const answering = this.#run('PermissionRequest', { session: at.session, names, fields });
+    keep(this.#answered, key, answering);
+    return answering;
+  }
+
   #keepDecision(call: CheckedToolCall, at: CallPlace, decision: Promise<HookOutcome>): void {
     keep(this.#decided, decisionKey(call, at), decision);
   }
 
-  async #afterCall(tool: Tool, root: string | undefined, { input, context, returned }: EndedCall) {
-    const { session, toolCallId, signal } = context;
+  async #afterCall(call: EndedCall, returned: unknown) {
     const output = outputOf(returned);
+    const said = output.isError
+      ? await this.#runAfter('PostToolUseFailure', call, () => ({ error: output.text }))
+      : await this.#runAfter('PostToolUse', call, (input) => ({
+          tool_response: responseFor(call.tool.name, input, output),
+        }));
+    if (said.length === 0) return returned as JsonValue;
+    return { output: { ...output, text: `${output.text}\n\n${hookText(said)}` } };
+  }
+
+  /** Adds the texts of hooks to the error of a tool. Throws the error if there are none. */
+  async #afterFailure(call: EndedCall, error: unknown) {
+    if (call.context.signal.aborted) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    const said = await this.#runAfter('PostToolUseFailure', call, () => ({ error: message }));
+    if (said.length === 0) throw error;
+    return { output: { text: `${message}\n\n${hookText(said)}`, isError: true } };
+  }
+
+  /** Runs the hooks after a call, and returns their texts and those of PreToolUse hooks for the model. */
+  async #runAfter(
+    event: 'PostToolUse' | 'PostToolUseFailure',
+    { tool, root, input, context }: EndedCall,
+    fieldsFor: (input: Readonly<Record<string, unknown>>) => object,
+  ): Promise<readonly string[]> {
+    const { session, toolCallId, signal } = context;
     const hookCall = toHookCall(tool.name, input, { ...this.#options, root });
     const { toolName, names, input: hookInput, manyName } = hookCall;
     const fields = {
       ...{ tool_name: toolName, tool_input: hookInput, tool_use_id: toolCallId },
-      tool_response: responseFor(tool.name, hookInput, output),
+      ...fieldsFor(hookInput),
     };
     const request = { session, names, fields, signal, manyName };
-    const outcome = await this.#run('PostToolUse', request);
+    const outcome = await this.#run(event, request);
     if (outcome.stopped !== undefined)
       await submitCommand(this.#options.log, session, { type: 'abort', reason: outcome.stopped });
     const key = contextKey(session, toolCallId);
     const before = this.#contexts.get(key) ?? [];
     this.#contexts.delete(key);
     const blocked = outcome.blocked === undefined ? [] : [outcome.blocked];
-    const said = [...before, ...blocked, ...outcome.context];
-    if (said.length === 0) return returned as JsonValue;
-    const text = `${output.text}\n\n${hookText(said)}`;
-    return { output: { ...output, text } };
+    return [...before, ...blocked, ...outcome.context];
+  }
+
+  /** Adds the context of SubagentStart hooks to the task of a sub-agent. */
+  #startGuardrails(agent: string): readonly Guardrail[] {
+    if (!this.#runner.has('SubagentStart')) return [];
+    const guardrail = inputGuardrail({
+      ...{ name: 'hooks-subagent', timeoutMs: this.#runner.timeoutMs('SubagentStart') },
+      check: async ({ item, items }, { session, signal }) => {
+        const isFirst = items.every(({ kind }) => kind !== 'assistant');
+        if (item.kind !== 'user' || !isFirst) return 'pass';
+        const fields = { agent_id: session, agent_type: agent };
+        const request = { session, names: [agent], fields, signal };
+        const { context } = await this.#run('SubagentStart', request);
+        if (context.length === 0) return 'pass';
+        return { verdict: 'change', to: [...item.parts, contextPart(context)] };
+      },
+    });
+    return [guardrail];
   }
 
   /** Lets a Stop hook send the agent a reason to continue. */
-  #stopGuardrails(
-    event: 'Stop' | 'SubagentStop',
-    more: Readonly<Record<string, unknown>>,
-  ): readonly Guardrail[] {
+  #stopGuardrails(event: 'Stop' | 'SubagentStop', agent?: string): readonly Guardrail[] {
     if (!this.#runner.has(event)) return [];
     const guardrail = outputGuardrail({
       ...{ name: 'hooks-stop', timeoutMs: this.#runner.timeoutMs(event) },
@@ -305,8 +373,10 @@ export class SessionHooks {
         if (!isFinal) return 'pass';
         const count = this.#continuations.get(session) ?? 0;
         const transcriptPath = await this.#transcripts.write(session);
-        const fields = { stop_hook_active: count > 0, last_assistant_message: text, ...more };
-        const request = { session, transcriptPath, fields, signal };
+        const ofAgent = agent === undefined ? {} : { agent_id: session, agent_type: agent };
+        const fields = { stop_hook_active: count > 0, last_assistant_message: text, ...ofAgent };
+        const names = agent === undefined ? [] : [agent];
+        const request = { session, names, transcriptPath, fields, signal };
         const { blocked, stopped } = await this.#run(event, request);
         if (blocked === undefined || stopped !== undefined || count >= maxContinuations) {
           this.#continuations.delete(session);
@@ -340,8 +410,10 @@ export class SessionHooks {
 
   #beforeCompaction(): void {
     const session = this.#session;
+    this.#compacted.add(session);
     const trigger = this.#isCompactionAsked ? 'manual' : 'auto';
     this.#isCompactionAsked = false;
+    if (!this.#runner.has('PreCompact')) return;
     const fields = { trigger, custom_instructions: '' };
     void this.#transcripts
       .write(session)
@@ -357,11 +429,13 @@ export class SessionHooks {
   }
 }
 
-/** A call of a tool that has returned. */
+/** A call of a tool that has ended. */
 interface EndedCall {
+  readonly tool: Tool;
+  /** The folder of the tool. Undefined for the folder of the session. */
+  readonly root: string | undefined;
   readonly input: unknown;
   readonly context: ToolContext;
-  readonly returned: unknown;
 }
 
 const nothing: HookOutcome = { isAllowed: false, context: [] };
@@ -390,37 +464,4 @@ function contextPart(context: readonly string[]): TextPart {
 /** Marks texts of hooks, so that the model can tell them from the user's words. */
 function hookText(texts: readonly string[]): string {
   return `<hook>\n${texts.join('\n\n')}\n</hook>`;
-}
-
-interface Output {
-  readonly text: string;
-  readonly isError?: boolean | undefined;
-  readonly metadata?: Metadata | undefined;
-}
-
-/** Returns the output of a tool in its full form, as the agent does. */
-export function outputOf(returned: unknown): Output {
-  if (returned === undefined) return { text: 'Done.' };
-  if (typeof returned === 'string') return { text: returned };
-  const { output } = (returned ?? {}) as { readonly output?: Output };
-  if (typeof output === 'object' && typeof output?.text === 'string') return output;
-  return { text: JSON.stringify(returned) ?? 'Done.' };
-}
-
-/** Returns the result of a tool in the form that hooks expect. */
-function responseFor(
-  name: string,
-  { file_path: filePath }: Readonly<Record<string, unknown>>,
-  { text, isError = false }: Output,
-): unknown {
-  switch (name) {
-    case 'bash':
-      return { stdout: text, stderr: '', interrupted: false, isImage: false };
-    case 'write':
-    case 'edit':
-    case 'read':
-      return { filePath, success: !isError, content: text };
-    default:
-      return text;
-  }
 }

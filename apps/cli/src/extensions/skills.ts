@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { defineTool, type Tool } from '@millrace/agent';
 import { z } from 'zod';
 import { isInside } from '../config/config-paths.ts';
@@ -25,22 +25,17 @@ export async function findSkills(
   place: ExtensionPlace,
   warn: (problem: string) => void,
 ): Promise<readonly Skill[]> {
-  const folder = join(place.folder, 'skills');
+  const { plugin } = place;
   const found: Skill[] = [];
-  const isFolder = (entry: Dirent) =>
-    !entry.isFile() && !(entry.isSymbolicLink() && place.origin === 'project');
-  const folders = (await entriesOf(folder)).filter(isFolder);
-  if (folders.length > maxFiles)
-    warn(`${folder} has ${folders.length} folders. Only the first ${maxFiles} are used.`);
-  for (const entry of folders.slice(0, maxFiles)) {
-    const path = join(folder, entry.name, 'SKILL.md');
+  for (const folder of await skillFolders(place, warn)) {
+    const path = join(folder, 'SKILL.md');
     const content = await readExtensionFile(path, place, warn);
     const realPath = await realpath(path).catch(() => undefined);
     if (content === undefined || realPath === undefined) continue;
     const { fields, text } = await parseMarkdownFile(content, place.yaml);
     // Some skills have a title with spaces as their name.
     const given = lineOf(fields['name'], maxNameLength);
-    const name = given !== undefined && skillName.test(given) ? given : entry.name;
+    const name = given !== undefined && skillName.test(given) ? given : basename(folder);
     const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
     const description =
       lineOf(fields['description'], maxDescriptionLength) ??
@@ -55,9 +50,29 @@ export async function findSkills(
       ...{ name, description, path, realPath, origin: place.origin, root: place.root },
       isForModel: fields['disable-model-invocation'] !== true,
       isForUser: fields['user-invocable'] !== false,
+      ...(plugin && { plugin: plugin.name, pluginFolder: plugin.folder }),
     });
   }
   return found;
+}
+
+/** Returns the folders of a place that can be skills. A plugin can also name the folder of a single skill. */
+async function skillFolders(
+  { folder: place, origin, plugin }: ExtensionPlace,
+  warn: (problem: string) => void,
+): Promise<readonly string[]> {
+  const isFolder = (entry: Dirent) =>
+    !entry.isFile() && !(entry.isSymbolicLink() && origin === 'project');
+  const folders: string[] = [];
+  for (const folder of plugin?.skills ?? [join(place, 'skills')]) {
+    const entries = await entriesOf(folder);
+    const isSkill = entries.some(({ name }) => name === 'SKILL.md');
+    const inside = entries.filter(isFolder).map(({ name }) => join(folder, name));
+    if (!isSkill && inside.length > maxFiles)
+      warn(`${folder} has ${inside.length} folders. Only the first ${maxFiles} are used.`);
+    folders.push(...(isSkill ? [folder] : inside.slice(0, maxFiles)));
+  }
+  return [...new Set(folders)];
 }
 
 /** Maximum length of the list of skills in the system prompt. */
@@ -102,17 +117,27 @@ export function skillTool(skills: readonly Skill[], isDenied: IsDenied): Tool {
     description:
       'Loads a skill: its instructions and the list of its files. With file, loads that file of the skill.',
     input: z.object({
-      name: z.string().max(maxNameLength).describe('The name of the skill'),
+      name: z
+        .string()
+        .max(2 * maxNameLength + 1)
+        .describe('The name of the skill'),
       file: z.string().max(1000).optional().describe('A file of the skill, relative to its folder'),
     }),
     effects: 'none',
     summarize: ({ name, file }) => (file === undefined ? name : `${name}: ${file}`),
     execute: async ({ name, file }) => {
-      const skill = offered.find((one) => one.name === name);
+      const skill =
+        offered.find((one) => one.name === name || fullName(one) === name) ??
+        offered.find(({ path }) => basename(dirname(path)) === name);
       if (skill === undefined) throw new Error(`There is no skill ${name}`);
       return file === undefined ? skillText(skill) : readSkillFile(skill, file, isDenied);
     },
   });
+}
+
+/** Returns the name of a skill with the name of its plugin, as texts of plugins write it. */
+function fullName({ plugin, name }: Skill): string {
+  return plugin === undefined ? name : `${plugin}:${name}`;
 }
 
 /** Returns the text of a skill for the model, with the list of its files. */
@@ -121,8 +146,9 @@ export async function skillText(skill: Skill, argument = ''): Promise<string> {
   const { real, bytes, isClipped } = await readFile(skill, path);
   if (real !== realPath) throw new Error(`${path} is not used: ${movedReason}`);
   if (isClipped) throw new Error(`${path} is not used: it is larger than ${maxReadBytes} bytes`);
-  const { text } = await parseMarkdownFile(new TextDecoder().decode(bytes));
+  const { text: written } = await parseMarkdownFile(new TextDecoder().decode(bytes));
   const folder = dirname(path);
+  const text = withFolders(written, { folder, plugin: skill.pluginFolder });
   const files = (await listFiles(folder, origin, () => true))
     .map((file) => relative(folder, file))
     .filter((file) => file !== 'SKILL.md');
@@ -136,6 +162,15 @@ export async function skillText(skill: Skill, argument = ''): Promise<string> {
   const filled = text.replaceAll('$ARGUMENTS', () => argument);
   const body = filled === text ? `${text}${asked}` : filled;
   return `Skill ${name}, in the folder ${folder}:\n\n${body}${list}`;
+}
+
+/** Replaces the variables for folders, because the model cannot read variables. */
+function withFolders(
+  text: string,
+  { folder, plugin }: { readonly folder: string; readonly plugin?: string | undefined },
+): string {
+  const own = text.replaceAll(/\$\{CLAUDE_SKILL_DIR\}/g, () => folder);
+  return plugin === undefined ? own : own.replaceAll(/\$\{CLAUDE_PLUGIN_ROOT\}/g, () => plugin);
 }
 
 const movedReason = 'it leads to a different file than at the start of the session';

@@ -1,4 +1,6 @@
+import type { RunUnasked } from '../contract/agent.ts';
 import type { Extensions, SlashPrompt } from '../contract/extensions.ts';
+import { readMentionedFiles } from '../input/attachments/mentioned-files.ts';
 import { expandCommand } from './custom-commands.ts';
 import { skillText } from './skills.ts';
 
@@ -7,25 +9,55 @@ export function slashPrompts(
   { commands, skills }: Extensions,
   /** The prompts of MCP servers. Default: none. */
   ofServers: readonly SlashPrompt[] = [],
+  /** Runs the shell blocks of commands. Default: the model runs them. */
+  run?: RunUnasked,
 ): readonly SlashPrompt[] {
   const all = [
-    ...commands.map((command): SlashPrompt => {
-      const { name, description, argumentHint: argument } = command;
-      const expand = async (given: string) => expandCommand(command, given);
-      return { name: `/${name}`, description, argument, expand };
+    ...commands.map((command): OwnPrompt => {
+      const { name, description, argumentHint: argument, plugin } = command;
+      const expand = (given: string) => expandCommand(command, given, run);
+      return { name: `/${name}`, description, argument, plugin, expand, isCommand: true };
     }),
     ...skills
       .filter(({ isForUser }) => isForUser)
-      .map((skill): SlashPrompt => {
-        const { name, description } = skill;
+      .map((skill): OwnPrompt => {
+        const { name, description, plugin } = skill;
         const expand = (given: string) => skillText(skill, given);
-        return { name: `/${name.toLowerCase()}`, description, argument: '[request]', expand };
+        const own = `/${name.toLowerCase()}`;
+        return { name: own, description, argument: '[request]', plugin, expand };
       }),
     ...ofServers,
   ];
   const first = new Map<string, SlashPrompt>();
-  for (const one of all) if (!first.has(one.name)) first.set(one.name, one);
+  for (const one of all) if (!first.has(one.name)) first.set(one.name, withoutPlugin(one));
+  for (const one of all) {
+    const full = fullName(one);
+    if (full !== undefined && !first.has(full))
+      first.set(full, { ...withoutPlugin(one), name: full, aliasOf: one.name });
+  }
   return [...first.values()];
+}
+
+/** Returns true if lists show a command. They do not show a second, longer name. */
+export function isListed({ aliasOf }: Pick<SlashPrompt, 'aliasOf'>): boolean {
+  return aliasOf === undefined;
+}
+
+/** A command or a skill, with the name of its plugin. */
+interface OwnPrompt extends SlashPrompt {
+  readonly plugin?: string | undefined;
+  /** True for a command from a file. */
+  readonly isCommand?: boolean | undefined;
+}
+
+/** Returns the name of a command with the name of its plugin: `/orders:status`. */
+function fullName({ name, plugin }: OwnPrompt): string | undefined {
+  if (plugin === undefined || name.startsWith(`/${plugin}:`)) return undefined;
+  return `/${plugin}:${name.slice(1)}`;
+}
+
+function withoutPlugin({ plugin: _, ...prompt }: OwnPrompt): SlashPrompt {
+  return prompt;
 }
 
 const openTag = '<command_text name="';
@@ -62,14 +94,21 @@ export function startOfPrompt(text: string): string {
 
 /**
  * Returns the further parts of a message that starts with the name of a command or a skill. Returns
- * none for other messages.
+ * none for other messages. With `run`, shell blocks of a command run if the rules allow them without a
+ * question, and files that a command mentions are attached.
  */
 export async function expandPrompt(
   extensions: Extensions,
   text: string,
   ofServers: readonly SlashPrompt[] = [],
+  run?: RunUnasked,
 ): Promise<readonly string[]> {
   const [, name = '', argument = ''] = /^(\/\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
-  const found = slashPrompts(extensions, ofServers).find((one) => one.name === name.toLowerCase());
-  return found === undefined ? [] : [promptPart(found.name, await found.expand(argument.trim()))];
+  const prompts: readonly OwnPrompt[] = slashPrompts(extensions, ofServers, run);
+  const found = prompts.find((one) => one.name === name.toLowerCase());
+  if (found === undefined) return [];
+  const expanded = await found.expand(argument.trim());
+  const hasFiles = run !== undefined && found.isCommand === true;
+  const files = hasFiles ? await readMentionedFiles(expanded, run) : [];
+  return [promptPart(found.name, expanded), ...files];
 }

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import type { Metadata } from '@millrace/core';
 import { isInside } from '../config/config-paths.ts';
 
 /**
@@ -39,6 +40,13 @@ export function ownToolName(name: string): string {
   return known?.[0] ?? plain;
 }
 
+/** Returns our name of a tool for a name of Claude Code, or for our name in other letter case. */
+export function similarToolName(name: string): string | undefined {
+  const wanted = name.toLowerCase();
+  const isSame = (one: string) => one.toLowerCase() === wanted;
+  return Object.entries(otherNames).find(([own, names]) => [own, ...names].some(isSame))?.[0];
+}
+
 /** A tool call in the form that hooks expect. */
 export interface HookCall {
   readonly toolName: string;
@@ -51,7 +59,7 @@ export interface HookCall {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The folders of a call. */
+/** The folders that decide which paths a hook gets for a tool call. */
 export interface HookFolders {
   /** The folder of the session. Hooks get paths in this folder. */
   readonly cwd: string;
@@ -235,6 +243,39 @@ function editsFromHook(
       ...(all !== undefined && { replace_all: all }),
     };
   });
+}
+
+interface ToolOutput {
+  readonly text: string;
+  readonly isError?: boolean | undefined;
+  readonly metadata?: Metadata | undefined;
+}
+
+/** Returns the output of a tool in its full form, as the agent does. */
+export function outputOf(returned: unknown): ToolOutput {
+  if (returned === undefined) return { text: 'Done.' };
+  if (typeof returned === 'string') return { text: returned };
+  const { output } = (returned ?? {}) as { readonly output?: ToolOutput };
+  if (typeof output === 'object' && typeof output?.text === 'string') return output;
+  return { text: JSON.stringify(returned) ?? 'Done.' };
+}
+
+/** Returns the result of a tool in the form that hooks expect. */
+export function responseFor(
+  name: string,
+  { file_path: filePath }: Readonly<Record<string, unknown>>,
+  { text, isError = false }: ToolOutput,
+): unknown {
+  switch (name) {
+    case 'bash':
+      return { stdout: text, stderr: '', interrupted: false, isImage: false };
+    case 'write':
+    case 'edit':
+    case 'read':
+      return { filePath, success: !isError, content: text };
+    default:
+      return text;
+  }
 }
 
 function pick(fields: Fields, names: readonly string[]): Fields {

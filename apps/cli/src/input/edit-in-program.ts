@@ -15,7 +15,7 @@ import { maxTextLength } from './editor/editor-state.ts';
  * folder, and `cwd` can be an untrusted project.
  */
 export async function editInProgram(text: string, env: Env, cwd: string): Promise<string> {
-  const program = env['VISUAL'] || env['EDITOR'] || 'vi';
+  const program = env['VISUAL'] || env['EDITOR'] || (isWindows ? 'notepad' : 'vi');
   const folder = await mkdtemp(join(tmpdir(), 'millrace-prompt-'));
   const file = join(folder, 'prompt.md');
   try {
@@ -28,11 +28,14 @@ export async function editInProgram(text: string, env: Env, cwd: string): Promis
   }
 }
 
+const isWindows = process.platform === 'win32';
+
 function runEditor(program: string, file: string, env: Env): Promise<void> {
-  // The variable can contain arguments, as in "code --wait". So a shell splits it, as git does.
-  const shell = process.platform === 'win32' ? 'sh' : '/bin/sh';
   const options = { stdio: 'inherit', env, cwd: dirname(file) } as const;
-  const child = spawn(shell, ['-c', `${program} "$1"`, 'sh', file], options);
+  // The variable can contain arguments, as in "code --wait". So a shell splits it, as git does.
+  const child = isWindows
+    ? spawn(`${program} "${file}"`, { ...options, shell: true })
+    : spawn('/bin/sh', ['-c', `${program} "$1"`, 'sh', file], options);
   return new Promise((resolve, reject) => {
     const fail = (why: string) =>
       reject(new UsageError(`Cannot use the editor ${program}: ${why}. Set $VISUAL or $EDITOR`));

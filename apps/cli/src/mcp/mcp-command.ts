@@ -7,7 +7,7 @@ import { ModelError } from '../contract/errors.ts';
 import type { Extensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { slashPrompts } from '../extensions/slash-prompts.ts';
+import { isListed, slashPrompts } from '../extensions/slash-prompts.ts';
 import { chooseModel } from '../models/choose-model.ts';
 import { Output } from '../print/output.ts';
 import { Stores } from '../store/open-stores.ts';
@@ -100,9 +100,11 @@ const withoutModel: ChosenModel = {
 
 /** Returns the slash commands and the skills as prompts. */
 function promptsOf(extensions: Extensions) {
-  return slashPrompts(extensions).map(({ name, description, argument, expand }) => ({
-    ...{ name: name.replace(/^\//, ''), description },
-    ...(argument !== undefined && { arguments: [{ name: 'argument', description: argument }] }),
-    get: (given: Readonly<Record<string, string>>) => expand(given['argument'] ?? ''),
-  }));
+  return slashPrompts(extensions)
+    .filter(isListed)
+    .map(({ name, description, argument, expand }) => ({
+      ...{ name: name.replace(/^\//, ''), description },
+      ...(argument !== undefined && { arguments: [{ name: 'argument', description: argument }] }),
+      get: (given: Readonly<Record<string, string>>) => expand(given['argument'] ?? ''),
+    }));
 }

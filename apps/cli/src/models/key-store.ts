@@ -43,7 +43,7 @@ export async function storeKey(env: Env, name: string, key: string): Promise<str
     throw new ConfigError(
       'Cannot store the key: neither XDG_CONFIG_HOME nor HOME is set. Set one of them',
     );
-  // Each command loads this module, and the other one only here.
+  // The import is here, because each command loads this module, but few commands store a key.
   const { writeAtomically } = await import('../config/folders-file.ts');
   makeFolder(dirname(path));
   const keys = { ...readKeys(path), [name]: key };

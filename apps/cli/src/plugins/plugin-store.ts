@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync } from 'node:fs';
 import { lstat, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
@@ -29,8 +30,8 @@ const fileSchema: z.ZodType<Readonly<Record<string, Omit<Plugin, 'name'>>>> = z.
   }),
 );
 
-const maxFiles = 2_000;
-const maxBytes = 20 * 2 ** 20;
+const maxFiles = 10_000;
+const maxBytes = 100 * 2 ** 20;
 const maxDepth = 8;
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.git']);
 
@@ -62,30 +63,81 @@ export async function readPlugins(env: Env): Promise<readonly Plugin[]> {
 export async function trustedPlugins(
   env: Env,
   warn: (problem: string) => void,
-): Promise<readonly string[]> {
-  const folders: string[] = [];
+): Promise<readonly { readonly name: string; readonly folder: string }[]> {
+  const plugins: { readonly name: string; readonly folder: string }[] = [];
   for (const plugin of await readPlugins(env)) {
     const { name, source } = plugin;
-    if (await isUnchanged(env, plugin)) folders.push(folderOf(env, name));
+    if (await isUnchanged(env, plugin)) plugins.push({ name, folder: folderOf(env, name) });
     else
       warn(
         `The plugin ${name} is not used: its files have changed since you trusted it. To trust them again, run millrace plugins add ${source}`,
       );
   }
-  return folders;
+  return plugins;
 }
 
-/** Returns true if the files of a plugin are those that the user has trusted. */
+/**
+ * Returns true if the files of a plugin are those that the user has trusted. Reading a large plugin takes a second, so
+ * the sizes and times of its files are stored after a check. The files are read again only if one of these differs.
+ */
 export async function isUnchanged(
   env: Env,
   { name, digest }: Pick<Plugin, 'name' | 'digest'>,
 ): Promise<boolean> {
-  const files = readFiles(folderOf(env, name), { isCopy: true });
-  return (await files.then(digestOf, () => undefined)) === digest;
+  const folder = folderOf(env, name);
+  const stamp = stampOf(folder);
+  const stored = await readStamps(env);
+  const own = `${digest} ${stamp?.text}`;
+  if (stamp !== undefined && stored[name] === own) return true;
+  const files = readFiles(folder, { isCopy: true });
+  const isSame = (await files.then(digestOf, () => undefined)) === digest;
+  // A file could change again within the resolution of the clock of the file system.
+  if (isSame && stamp !== undefined && Date.now() - stamp.newestMs > 5000)
+    await writeAtomically(stampsFile(env), `${JSON.stringify({ ...stored, [name]: own })}\n`).catch(
+      () => {},
+    );
+  return isSame;
+}
+
+interface FolderStamp {
+  readonly text: string;
+  /** The time of the newest change. No program can set this time. */
+  readonly newestMs: number;
+}
+
+/** Returns the names, sizes and times of all entries of a folder as a digest. Undefined if it cannot be read. */
+function stampOf(folder: string): FolderStamp | undefined {
+  const hash = createHash('sha256');
+  let newestMs = 0;
+  const visit = (at: string, depth: number): void => {
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      const path = join(at, entry.name);
+      const { ino, size, mtimeNs, ctimeNs, ctimeMs, mode } = lstatSync(path, { bigint: true });
+      hash.update(JSON.stringify([path, ...[ino, size, mtimeNs, ctimeNs, mode].map(String)]));
+      newestMs = Math.max(newestMs, Number(ctimeMs));
+      if (entry.isDirectory() && depth < maxDepth) visit(path, depth + 1);
+    }
+  };
+  try {
+    visit(folder, 0);
+  } catch {
+    return undefined;
+  }
+  return { text: hash.digest('hex'), newestMs };
+}
+
+const stampsFile = (env: Env) => `${pluginsFolder(env)}-checked.json`;
+
+async function readStamps(env: Env): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return JSON.parse(await readFile(stampsFile(env), 'utf8')) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /** The content of a file of a plugin. */
-interface PluginFile {
+export interface PluginFile {
   /** The path relative to the folder of the plugin. */
   readonly path: string;
   readonly bytes: Buffer;

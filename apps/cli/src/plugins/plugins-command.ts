@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { safeEnv } from '@millrace/tools';
 import { askYesNo } from '../command/ask-user.ts';
 import { hasTerminal } from '../command/without-terminal.ts';
+import { isInside } from '../config/config-paths.ts';
 import { envOutsideProject } from '../config/server-place.ts';
 import type { PluginsArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
@@ -15,9 +16,11 @@ import { makeFolder } from '../make-folder.ts';
 import { countOf } from '../print/text-table.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
+import { readPluginLayout } from './plugin-layout.ts';
 import {
   digestOf,
   isUnchanged,
+  type PluginFile,
   pluginsFolder,
   readFiles,
   readPlugins,
@@ -66,15 +69,11 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
   try {
     const files = await readFiles(fetched.folder);
     const paths = files.map(({ path }) => path);
-    const used = paths.filter((path) =>
-      /^(?:skills|commands|agents|extensions)\/|^hooks\.json$/.test(path),
-    );
-    if (used.length === 0)
-      throw new UsageError(
-        `${operand} is not a plugin: it has no folder skills, commands, agents or extensions, and no hooks.json`,
-      );
-    const name = nameOf(isFolder ? basename(source) : packageName(source));
-    const shown = used.map((path) => `  - ${revealHidden(path.replaceAll('\n', '␊'))}\n`).join('');
+    const used = await usedFiles(fetched.folder, paths);
+    if (used.length === 0) throw notPlugin(operand, files);
+    const usual = nameOf(isFolder ? basename(source) : packageName(source));
+    const { name } = await readPluginLayout(fetched.folder, usual);
+    const shown = shownFiles(used);
     if (!yes) {
       if (!hasTerminal(host))
         throw new UsageError('Without a terminal, millrace plugins add needs --yes');
@@ -93,6 +92,54 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
     return exitCodes.done;
   } finally {
     if (!isFolder) await rm(resolve(fetched.folder, '..'), { recursive: true, force: true });
+  }
+}
+
+/** Returns the files that the program reads as parts of the plugin. Their scripts can be elsewhere in its folder. */
+async function usedFiles(folder: string, paths: readonly string[]): Promise<readonly string[]> {
+  const { skills, commands, agents, hooks } = await readPluginLayout(folder, 'plugin');
+  const places = [...skills, ...commands, ...agents, ...hooks.map(({ file }) => file)];
+  const isUsed = (path: string) =>
+    /^extensions\/|^\.claude-plugin\/plugin\.json$/.test(path) ||
+    places.some((place) => isInside(resolve(folder, path), place));
+  return paths.filter(isUsed);
+}
+
+const maxShownFiles = 200;
+
+function shownFiles(used: readonly string[]): string {
+  // Hooks and extensions run programs, so they are always shown.
+  const isCode = (path: string) => /^extensions\/|\.json$/.test(path);
+  const first = [...used.filter(isCode), ...used.filter((path) => !isCode(path))];
+  const lines = first
+    .slice(0, maxShownFiles)
+    .map((path) => `  - ${revealHidden(path.replaceAll('\n', '␊'))}\n`);
+  const more = first.length - lines.length;
+  return [...lines, ...(more > 0 ? [`  - and ${countOf(more, 'further file')}\n`] : [])].join('');
+}
+
+/** A repository can list several plugins. Each of them is a folder. */
+function notPlugin(operand: string, files: readonly PluginFile[]): UsageError {
+  const list = files.find(({ path }) => path === '.claude-plugin/marketplace.json');
+  const folders = list === undefined ? [] : marketFolders(list.bytes.toString());
+  const [first] = folders;
+  if (first === undefined)
+    return new UsageError(
+      `${operand} is not a plugin: it has no folder skills, commands, agents or extensions, and no hooks.json`,
+    );
+  const names = folders.map((folder) => revealHidden(folder)).join(', ');
+  return new UsageError(
+    `${operand} is a list of plugins. Add one of its folders, such as ${join(operand, revealHidden(first))}. It has: ${names}`,
+  );
+}
+
+function marketFolders(text: string): readonly string[] {
+  try {
+    const { plugins } = JSON.parse(text) as { readonly plugins?: unknown };
+    const sources = (Array.isArray(plugins) ? plugins : []).map((one) => one?.source);
+    return sources.filter((one) => typeof one === 'string' && one.startsWith('./')).slice(0, 100);
+  } catch {
+    return [];
   }
 }
 

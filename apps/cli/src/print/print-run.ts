@@ -8,6 +8,7 @@ import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
+import { readMentionedFiles } from '../input/attachments/mentioned-files.ts';
 import { assertOwnSession, refusalToResume } from '../store/own-session.ts';
 import {
   findSession,
@@ -39,7 +40,14 @@ export interface PrintRunOptions {
     Partial<
       Pick<
         BuiltAgent,
-        'with' | 'tools' | 'allows' | 'mode' | 'extensions' | 'onNotice' | 'background'
+        | 'with'
+        | 'tools'
+        | 'allows'
+        | 'mode'
+        | 'extensions'
+        | 'onNotice'
+        | 'background'
+        | 'runUnasked'
       >
     >;
   readonly log: Log;
@@ -134,7 +142,11 @@ async function startRun(
   const { extensions, onNotice } = options.built;
   onNotice?.((text) => void notes.write(text).catch(() => {}));
   const { prompt = '' } = args;
-  const further = extensions === undefined ? [] : await expandPrompt(extensions, prompt);
+  const { runUnasked } = options.built;
+  const expanded =
+    extensions === undefined ? [] : await expandPrompt(extensions, prompt, [], runUnasked);
+  const files = runUnasked === undefined ? [] : await readMentionedFiles(prompt, runUnasked);
+  const further = [...new Set([...expanded, ...files])];
   const home = options.env['HOME'];
   const input = await createRunInput({ args, piped, cwd, home, isPlan, further });
   const found = await sessionFor(log, args.session, { cwd, flags: args, isFolderOnly: true });

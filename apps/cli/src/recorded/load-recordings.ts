@@ -15,7 +15,7 @@ import { findSession } from '../store/session-summaries.ts';
 import { addFileAdvice } from '../store/unknown-operand.ts';
 import { defaultFolder } from './pin-session-file.ts';
 
-/** A recording to test. `path` is undefined for a session of the store, which cannot be accepted. */
+/** A recording to test. `path` is undefined for a session of the store, because `--accept` has no file to write for it. */
 export interface RecordingSource {
   readonly name: string;
   readonly path: string | undefined;

@@ -57,7 +57,7 @@ export async function reportCommand(options: ReportCommandOptions): Promise<numb
   return exitCodes.done;
 }
 
-/** A text of which a secret was removed. */
+/** A text from which a secret was removed. */
 interface MaskedText {
   readonly offset: number;
   /** The field of the record. */

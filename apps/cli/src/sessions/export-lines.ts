@@ -5,7 +5,7 @@ import { UsageError } from '../contract/errors.ts';
 export const isBlob = (line: string): boolean => line.startsWith('{"hash":');
 /** True for the first line of a session. */
 export const isHeader = (line: string): boolean => line.startsWith('{"millrace":"session"');
-/** True for every other line. */
+/** True for a line that is neither a header nor a blob. */
 export const isRecord = (line: string): boolean => !isBlob(line) && !isHeader(line);
 
 /** Converts a system error about a file that cannot be read. Returns other errors unchanged. */

@@ -27,7 +27,7 @@ const newLine = (): Line => ({ cells: [], isWrapped: false });
 
 const pieces =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
-  /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\r\n]|[^\u001b\r\n]+/g;
+  /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\b\r\n]|[^\u001b\b\r\n]+/g;
 
 /** Emulates the terminal features that a program needs to draw at the bottom of the screen. */
 export class FakeTerminal extends EventEmitter {
@@ -171,6 +171,7 @@ export class FakeTerminal extends EventEmitter {
   #piece(piece: string): void {
     if (piece === '\n') this.#lineFeed();
     else if (piece === '\r') this.#column = 0;
+    else if (piece === '\b') this.#column = Math.max(0, this.#column - 1);
     else if (piece.startsWith('\u001b[')) this.#control(piece.slice(2, -1), piece.slice(-1));
     else if (!piece.startsWith('\u001b'))
       for (const { text, width } of graphemes(piece)) this.#put(text, width);

@@ -53,6 +53,10 @@ export interface TestChatOptions {
   readonly background?: BuiltAgent['background'];
   /** Runs the commands of the user. Default: returns an empty output. */
   readonly runUserCommand?: BuiltAgent['runUserCommand'] | undefined;
+  /** True for the chat that prints lines. Default: false. */
+  readonly plain?: boolean | undefined;
+  /** Default: the rules allow no call. */
+  readonly runUnasked?: BuiltAgent['runUnasked'];
   /** Name of the model, read on each draw. Default: `script`. */
   readonly label?: (() => string) | undefined;
 }
@@ -94,6 +98,7 @@ export class TestChat {
     const built = this.#builtOf(options, undefined);
     const { log, session, terminal, keyboard } = this;
     this.exitCode = runChat({
+      args: { plain: options.plain },
       ...{
         config: { ...config, permissions: { mode, rules: [] } },
         built,
@@ -263,6 +268,7 @@ export class TestChat {
       rememberedRules: async () => this.remembered,
       background: options.background,
       runUserCommand: options.runUserCommand ?? (async () => ''),
+      runUnasked: options.runUnasked,
       preview: options.preview ?? (async () => undefined),
       setQuestionHandler: (ask) => {
         this.#ask = ask;

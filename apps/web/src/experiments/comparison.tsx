@@ -214,6 +214,6 @@ function Pages({ name, query, total }: PagesProps) {
   );
 }
 
-/** Another choice starts with the first page of all cases. */
+/** When the user chooses a different variant or filter, the list starts again with its first page. */
 const restart = { change: undefined, page: undefined } as const;
 const never = () => false;

@@ -31,13 +31,13 @@ export interface OriginPlace {
    * has no complete answer at the place, or if no turn is open.
    */
   readonly rest: readonly DraftRecord[] | undefined;
-  /** The recorded facts about the answer of the turn, including facts after the place. */
+  /** The recorded data about the answer of the turn, also from records after the place. */
   readonly answer: RecordedAnswer;
   /** The message that the record belongs to: the record that starts it, and the offset of its end. */
   readonly message: { readonly start: LogRecord; readonly end: number } | undefined;
 }
 
-/** The recorded facts about an answer. */
+/** The recorded data about an answer. */
 export interface RecordedAnswer {
   /** True if a guardrail removed or replaced the answer. */
   readonly isWithheld: boolean;
@@ -145,8 +145,8 @@ class OriginReader {
       this.#input && this.#isInput
         ? { start: this.#input.start, end: Math.max(at, this.#input.end) }
         : undefined;
-    // A call can run before its answer is complete. If the branch changes such a call, the rest of the recorded
-    // answer is part of the rest of the turn.
+    // A call can run before the answer of the model is complete. If the branch changes such a call, `rest` also
+    // contains the records that complete the answer.
     const hasAnswer =
       this.#turn?.stop !== undefined || (changed.length > 0 && this.#isAnswered(this.#turn));
     const isComplete = moment.loop.turn !== undefined && hasAnswer;
@@ -217,7 +217,7 @@ class OriginReader {
 /** The reason of records that remove an answer because of a guardrail. */
 export const withheldReason = 'guardrail';
 
-/** Returns the recorded facts about the answer of an attempt. */
+/** Returns the recorded data about the answer of an attempt. */
 function recordedAnswer(
   records: readonly LogRecord[],
   { turn, attempt, itemId }: Partial<TurnState> = {},

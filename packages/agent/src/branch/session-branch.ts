@@ -11,12 +11,15 @@ export interface SessionBranch {
   /** The id of the branch. Default: a new session id. */
   readonly into?: string | undefined;
   /**
-   * Another message. If the record belongs to a message, the input replaces that message. If the record is
+   * A new message. If the record belongs to a message, the input replaces that message. If the record is
    * inside of an answer, the branch keeps the text up to the record, and the input follows. Otherwise the
    * input joins the next request. Default: none.
    */
   readonly input?: RunInput | undefined;
-  /** Other results, by the ids of the calls. The calls belong to the turn of the record. Default: none. */
+  /**
+   * Results that replace the recorded ones, by the ids of the calls. The calls belong to the turn of the
+   * record. Default: none.
+   */
   readonly results?: Readonly<Record<string, ClientToolResult>> | undefined;
   /**
    * The calls of the turn that run again, by the name of the tool or the id of the call. All other calls keep
@@ -26,12 +29,12 @@ export interface SessionBranch {
   /** Instructions that replace those of the agent. The log keeps them. Default: the agent's instructions. */
   readonly instructions?: string | undefined;
   /**
-   * Another provider, with its model. A process that resumes the branch later needs an agent with this
-   * provider, because the log keeps only the name of the model. Default: the agent's provider.
+   * A provider that replaces the provider of the agent. A process that resumes the branch later needs an agent
+   * with this provider, because the log keeps only the name of the model. Default: the agent's provider.
    */
   readonly provider?: Provider | undefined;
   /**
-   * The name of another model. The log keeps it, and `prepareStep` of the agent receives it as `model`.
+   * The name of the model of the branch. The log keeps it, and `prepareStep` of the agent receives it as `model`.
    * Default: the model of `provider`.
    */
   readonly model?: string | undefined;

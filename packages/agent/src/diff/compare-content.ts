@@ -45,7 +45,7 @@ function contentField({ head, pieces }: PartContent): string {
 
 interface PieceDifference {
   readonly at: number;
-  /** The piece with the first differing unit. Undefined if the content ends before it. */
+  /** The piece of `a` at the first difference. Undefined if the content of `a` ends there. */
   readonly a: Piece | undefined;
   readonly b: Piece | undefined;
 }

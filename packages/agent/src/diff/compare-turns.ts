@@ -255,7 +255,7 @@ function causeOf({ kind }: HistoryItem): DiffCause {
   return kind === 'user' ? 'command' : 'request';
 }
 
-/** The causes in the order in which one explains another. */
+/** The causes of differences. An earlier cause in this list can explain a later one. */
 const precedence: readonly DiffCause[] = ['command', 'setting', 'request', 'answer', 'tool_result'];
 
 function firstCause(a: DiffCause | undefined, b: DiffCause | undefined): DiffCause {

@@ -261,8 +261,8 @@ function factStep(fact: Fact): Compared | undefined {
     }
     case 'handed_off':
       return { cause: 'setting', value: { to: fact.to } };
-    // Another input or result is compared where it is used. The model and the instructions have no other
-    // record.
+    // A changed input or result of a branch has a record of its own, which is compared there. The model and
+    // the instructions are only in this fact.
     case 'branched': {
       const { model, instructions } = fact;
       if (model === undefined && instructions === undefined) return undefined;

@@ -80,7 +80,7 @@ export async function planExperiment(options: ExperimentOptions): Promise<Experi
     variants.map(({ settings }) => shortHash([options.version ?? '', fingerprint(settings)])),
   );
   const caseHashes = await Promise.all(
-    // Another expected answer changes the scores and not the run.
+    // The hash does not contain the expected answer, because this answer affects only the scores.
     cases.map(({ input, metadata }) => shortHash([input, metadata ?? null])),
   );
   const session = `eval/${name}`;

@@ -13,7 +13,7 @@ export interface EvalCase {
   readonly input: RunInput;
   /** The expected answer: a text, or JSON. Default: none, for scorers that need no answer. */
   readonly expected?: JsonValue | undefined;
-  /** Other data for scorers and for `context`. Default: none. */
+  /** Data for scorers and for `context`. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface Score {
   readonly value: number;
   /** Why the run has this score. Default: none. */
   readonly reason?: string | undefined;
-  /** Other data, such as the votes of judges. Default: none. */
+  /** Further data about the score, such as the votes of judges. Default: none. */
   readonly details?: JsonValue | undefined;
   /** The usage of the models that computed the score. Default: none. */
   readonly usage?: Usage | undefined;

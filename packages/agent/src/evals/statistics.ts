@@ -13,7 +13,7 @@ export interface Interval {
 
 /**
  * Returns the Wilson score interval of a pass rate. Unlike the normal approximation, it stays between 0 and 1,
- * and it has a width if all or no cases passed.
+ * and it is wider than zero if all or no cases passed.
  */
 export function wilsonInterval(rate: number, count: number, confidence: number): Interval {
   const z = normalQuantile((1 + confidence) / 2);

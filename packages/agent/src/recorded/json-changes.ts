@@ -92,7 +92,7 @@ class JsonComparison {
 
 /**
  * Gives each value a number. Two values have the same number if they have the same content. Each value is
- * read once, so values that contain each other are not compared again at each level.
+ * read once. A comparison of two nested values therefore does not read their content again at each level.
  */
 class ContentNumbers {
   readonly #ofContent = new Map<unknown, number>();

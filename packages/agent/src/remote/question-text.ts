@@ -9,8 +9,9 @@ export function questionText(text: string, maxLength: number = formLimits.messag
 }
 
 /**
- * Returns the text of a question with the name and the input of the call that the question is about. Nobody
- * can decide about a call without its input, so a long message gets at most the half that the input leaves.
+ * Returns the text of a question, with the name and the input of the call that the question is about. If the
+ * text is too long, the message is shortened first, because a user needs the input for a decision. The input is
+ * shortened only if it is longer than half of the limit.
  */
 export function withCall(
   message: string,

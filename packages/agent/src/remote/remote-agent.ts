@@ -17,22 +17,22 @@ import type { RemoteEvent, RemotePeer } from './contract.ts';
 import { RemoteTurn } from './remote-turn.ts';
 import { memoryPart, StepWriter } from './step-writer.ts';
 
-/** Options of an agent whose work a remote agent does. */
+/** Options of an agent that passes its work to a remote agent. */
 export type RemoteAgentOptions = Pick<
   AgentOptions,
   'log' | 'name' | 'observers' | 'guardrails' | 'forms' | 'clock' | 'ids' | 'limits'
 >;
 
 /**
- * Creates an agent whose work a remote agent does. The texts, reasoning, tool calls, results and questions of
- * the remote agent are streamed to our log. So approvals, stop, the page and all endpoints work as for
- * every other agent.
+ * Creates an agent that passes its work to a remote agent. The texts, reasoning, tool calls, results and
+ * questions of the remote agent are streamed to our log. So approvals, stop, the page and all endpoints work as
+ * for every other agent.
  *
  * - A call of the remote agent is a call on our log. The remote agent runs its tool itself.
  * - A question of the remote agent is a form, which any client of the session can answer.
  * - A stop reaches the remote agent.
- * - A tool guardrail checks a call that may run already. It can stop the run, but it cannot change the call or ask
- *   before it. The verdicts `change` and `ask` therefore stop the run.
+ * - A tool guardrail checks a call that may already run. It can stop the run, but it cannot change the call, and
+ *   cannot ask the user before the call runs. The verdicts `change` and `ask` therefore stop the run.
  */
 export function remoteAgent(peer: RemotePeer, options: RemoteAgentOptions = {}): Agent {
   const turns = new Map<string, RemoteTurn>();
@@ -83,7 +83,7 @@ function remoteTool(turns: ReadonlyMap<string, RemoteTurn>): Tool {
 
 const objectSchema = { type: 'object' } as const;
 
-/** The schema of all inputs. The remote agent has already accepted the input. */
+/** A schema that accepts every input, because the remote agent has already accepted the input. */
 const anyInput: StandardSchemaV1<JsonValue> & StandardJSONSchemaV1<JsonValue> = {
   '~standard': {
     ...{ version: 1, vendor: 'millrace', validate: (value) => ({ value: value as JsonValue }) },

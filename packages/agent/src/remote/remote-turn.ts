@@ -242,9 +242,10 @@ export class RemoteTurn {
   }
 
   /**
-   * Takes a question about a call. A call also asks the questions of calls that do not run yet, because the
-   * remote agent may need their answers before it finishes this call. A call with a result leaves a question to
-   * the call of the same step that the question is about.
+   * Takes the next question that the call `id` must ask: a question about this call, or about a call that does
+   * not run yet. The remote agent may need the answer about the later call before it finishes this call. If this
+   * call already has its result, it does not take questions about other calls of the same step, because those
+   * calls ask them.
    */
   #takeQuestion(id: string): Question | undefined {
     const canWait = this.#results.has(id);

@@ -11,8 +11,8 @@ import {
 import { loopMetadata } from '../run/output.ts';
 
 /**
- * The part of a recording that one driver wrote. A driver is a process that runs the session. The part has
- * one or more runs. If the driver's process died, the last run is incomplete.
+ * A drive: the part of a recording that one driver wrote. A driver is a process that runs the session. The part
+ * has one or more runs. If the driver's process died, the last run is incomplete.
  */
 export interface RecordedDrive {
   readonly producer: string;

@@ -49,7 +49,7 @@ export function replayedSettings(
   const tools = all.map(([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const);
   const played: Settings = {
     ...settings,
-    // A drive is one process, so an agent has one version in it.
+    // One process wrote all records of a drive, so an agent has the same version in the whole drive.
     version: providersAskedBy(replay, settings.name)[0]?.version,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
     // The recording has the providers and tools of each step, so the replay does not call `prepareStep`.

@@ -19,7 +19,10 @@ import { AgentError } from '../contract/agent-error.ts';
  *
  * @example const messages = await readUIMessages(log, 'chat-1'); // useChat({ id: 'chat-1', messages })
  */
-export async function readUIMessages(log: Log, session: string): Promise<UiMessage[]> {
+export async function readUIMessages(
+  log: Pick<Log, 'info' | 'read'>,
+  session: string,
+): Promise<UiMessage[]> {
   const id = sessionId(session);
   const info = await log.info(id);
   const messages = new UiMessages(id);

@@ -92,6 +92,7 @@ export class UiMessages {
     const { state } = this.#folder;
     const begun = new Set<ItemState['run']>();
     const messages: UiMessage[] = [];
+    const places = new Map<JsonValue | undefined, number>();
     for (const item of toArray(state.items)) {
       const { run } = item;
       if (run !== undefined && begun.has(run)) continue;
@@ -104,8 +105,11 @@ export class UiMessages {
       if (parts.length === 0) continue;
       // The user asked for a new answer to this message, so the message was sent again. The client shows only
       // the last answer.
-      const replaced = messages.findIndex(({ id }) => id === item.metadata?.[regeneratedKey]);
-      if (replaced >= 0) messages.length = replaced;
+      const replaced = item.metadata?.[regeneratedKey];
+      const place = places.get(replaced);
+      // An earlier replacement can have removed the message at this place.
+      if (place !== undefined && messages[place]?.id === replaced) messages.length = place;
+      places.set(item.id, messages.length);
       messages.push(userMessage(item.id, parts, item.metadata));
     }
     return messages;

@@ -72,7 +72,7 @@ async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   return isDeleted;
 }
 
-/** The offsets of the first and last record of a turn, and facts about the records of the turn. */
+/** The offsets of the first and last record of a turn, and data about the records of the turn. */
 interface TurnRange {
   first: number;
   last: number;

@@ -116,11 +116,67 @@ export async function loadSnapshot(
 export async function loadValue(
   store: SnapshotStore,
   { session, incarnation, through }: SessionInfo,
-  { name, version }: StoredFold<unknown>,
+  { name, version }: Pick<StoredFold<unknown>, 'name' | 'version'>,
 ): Promise<StoredValue | undefined> {
   const head = await readHead(store, session, incarnation);
   const value = head !== undefined && head.through <= through ? head.values[name] : undefined;
   return value?.version === version ? value : undefined;
+}
+
+/** A value that a program computed itself, and that it stores beside the snapshot of a session. */
+export interface OwnValue extends Pick<StoredValue, 'version' | 'through' | 'value'> {
+  readonly name: string;
+  readonly incarnation: string;
+}
+
+/**
+ * Adds a value to the stored snapshot of a session. Returns false if there is no snapshot, if the log was
+ * rewound, if content was redacted after the value was computed, or if the value is too old.
+ */
+export function addValue(
+  store: SnapshotStore,
+  session: SessionId,
+  value: OwnValue,
+): Promise<boolean> {
+  return inTurn(store, session, () => writeValue(store, session, value));
+}
+
+async function writeValue(
+  store: SnapshotStore,
+  session: SessionId,
+  { name, version, through, value, incarnation }: OwnValue,
+): Promise<boolean> {
+  const head = await readHead(store, session, incarnation);
+  if (head === undefined) return false;
+  const own = { [name]: { version, through, cut: undefined, value } };
+  const body = encodePart({ ...head, values: newestValues(head.values, own) });
+  if (body.length > maxHeadLength) return false;
+  // The value may have content that a later record redacted. The store checks the records after `through`.
+  return store.write(session, {
+    ...{ incarnation, through, first: head.last.part + 1, parts: [{ part: 0, body }] },
+  });
+}
+
+/** The last write of each session. */
+const lastWrites = new WeakMap<SnapshotStore, Map<SessionId, Promise<unknown>>>();
+
+/**
+ * Writes to the snapshot of a session after the earlier writes of this process. A write reads the stored head first,
+ * so a second write at the same time could remove what the first one stores.
+ */
+function inTurn<T>(store: SnapshotStore, session: SessionId, write: () => Promise<T>): Promise<T> {
+  const writes = lastWrites.get(store) ?? new Map<SessionId, Promise<unknown>>();
+  lastWrites.set(store, writes);
+  const written = (writes.get(session) ?? Promise.resolve()).then(write);
+  const settled = written.then(
+    () => {},
+    () => {},
+  );
+  writes.set(session, settled);
+  void settled.then(() => {
+    if (writes.get(session) === settled) writes.delete(session);
+  });
+  return written;
 }
 
 async function readHead(
@@ -150,7 +206,7 @@ export async function saveSnapshot(
   store: SnapshotStore,
   toStore: StateToStore,
 ): Promise<readonly CutState[]> {
-  const written = await writeSnapshot(store, toStore);
+  const written = await inTurn(store, toStore.state.session, () => writeSnapshot(store, toStore));
   return written === true ? cutStates(toStore) : written || [];
 }
 

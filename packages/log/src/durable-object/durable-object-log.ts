@@ -13,7 +13,7 @@ export type { DurableObjectStorage, SqlCursor } from './sql-tables.ts';
 /** Options of `durableObjectLog`. */
 export interface DurableObjectLogOptions
   extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus'> {
-  /** The storage of the object: `ctx.storage`. Its class must be declared with SQLite. */
+  /** The storage of the Durable Object: `ctx.storage`. Declare its class with `new_sqlite_classes`. */
   readonly storage: DurableObjectStorage;
 }
 

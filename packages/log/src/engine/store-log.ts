@@ -89,7 +89,7 @@ export class StoreLog implements Log {
     this.#context.feeds.refresh();
   }
 
-  /** Removes what processes left that ended during a fork. */
+  /** Removes the incomplete copies of forks whose process ended during the fork. */
   protected async removeAbandonedCopies(): Promise<void> {
     const { removeAbandonedCopies } = await import('../rewrite/fork-in-parts.ts');
     await removeAbandonedCopies(this.#context);

@@ -25,8 +25,8 @@ export class StreamReader {
    */
   #cursors = new Map<string, string>();
   /**
-   * Keys that exist but are not streams. Each check tries these keys again. Until then, followers of these
-   * sessions read the store.
+   * Stream keys of sessions where Redis has a value of another type. Followers of these sessions read the
+   * store. `#checkMark` empties this set at intervals, so that the reader tries the keys again.
    */
   readonly #refused = new Set<string>();
   #checkedAt = Number.NEGATIVE_INFINITY;

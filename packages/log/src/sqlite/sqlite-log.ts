@@ -126,7 +126,8 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#clock = clock;
     // An earlier process may have been killed before its checkpoint removed redacted or deleted data.
     if (store.hasErasures) idleCheckpoint.noteErasure();
-    // It may also have been killed during a fork. Its copy is removed in the background.
+    // An earlier process may also have been killed during a fork. The incomplete copy is removed in the
+    // background.
     const [first] = store.sessions({ limit: 1 });
     if (first !== undefined && isHidden(first.session))
       this.removeAbandonedCopies().catch(() => {});

@@ -25,8 +25,8 @@ const chunkLength = 2 ** 16;
 const appendOverhead = 8;
 
 /**
- * Encodes records as lines in chunks. Text appends are encoded as runs. Every other record is one
- * JSON line.
+ * Encodes records as lines in chunks. Text appends are encoded as runs. Each record of any other type
+ * is one JSON line.
  */
 export function encodeChunks(records: readonly LogRecord[]): readonly EncodedChunk[] {
   const encoder = new ChunkEncoder(settledRanges(records));

@@ -28,8 +28,8 @@ export interface ImportOptions {
   /**
    * True if the lines come from a log that you trust, for example because you move sessions to another
    * store. Approvals, commands, changes of files and an unfinished run are then kept. If it is false, they
-   * are removed, and an unfinished run ends. Otherwise, calls could run that nobody here approved. Default:
-   * false.
+   * are removed, and an unfinished run ends, because the user of this store has not approved any call of the
+   * file. Default: false.
    */
   readonly isTrusted?: boolean | undefined;
   /**

@@ -22,7 +22,8 @@ export interface A2aOptions {
 
 /**
  * Uses a remote agent of A2A 1.0 as the model of an agent. The remote agent has its own model and tools, so it
- * ignores the tools and instructions of the request. Its texts, reasoning and files are streamed to the log.
+ * ignores the tools and instructions of the request. The texts, reasoning and files of the remote agent are
+ * streamed to the log.
  *
  * - A stop cancels the task of the remote agent.
  * - A question of the remote agent ends the answer. The next message of the user is the answer to it.

@@ -165,7 +165,7 @@ export class TaskWriter {
     }
   }
 
-  /** Writes what the session does not have of an artifact. */
+  /** Writes the content of an artifact that the session does not have yet. */
   #bring(artifact: JsonValue | undefined, isNew = false): void {
     const id = textIn(artifact, 'artifactId');
     if (id === undefined || (!isNew && this.#known.has(id))) return;

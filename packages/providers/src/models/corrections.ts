@@ -53,7 +53,7 @@ const corrections: readonly Correction[] = [
   ['gemini', /tts|image/, { efforts: [], thinking: undefined, thinkingBudget: undefined }],
 ];
 
-/** Adds the facts that the list does not contain to the row of a model. */
+/** Adds the data that the list does not contain to the row of a model. */
 export function correctedInfo(vendor: string, name: string, listed: ModelInfo): ModelInfo {
   const facts = corrections.filter(([owner, form]) => owner === vendor && form.test(name));
   const info: ModelInfo = Object.assign({}, listed, ...facts.map(([, , fact]) => fact));
@@ -92,7 +92,7 @@ const futureGemini: ModelInfo = { ...thirdGemini, inputs: allInputs, reasons: tr
 
 /**
  * Models that the list does not contain: retired models, which gateways still offer, and future models.
- * Future models get the facts that the newest models of their vendor have in common.
+ * Future models get the data that the newest models of their vendor have in common.
  */
 export const knownFamilies: ModelRows = {
   'anthropic/claude-*': {

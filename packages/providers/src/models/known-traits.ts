@@ -11,7 +11,7 @@ import { type ModelInfoOptions, modelInfo, tableOfText } from './model-info.ts';
 export const knownTraits: ModelTable = tableOfText(messagesTraits + geminiTraits + otherTraits);
 
 /**
- * Returns the facts about a model for an API that servers of all vendors offer, such as Chat Completions.
+ * Returns the data about a model for an API that servers of all vendors offer, such as Chat Completions.
  * Providers of a single vendor load only the rows of that vendor.
  */
 export function knownModelInfo(

@@ -14,7 +14,7 @@ export interface ModelInfoOptions {
 }
 
 /**
- * Returns the facts about the model of a provider. `traits` is the table that is part of the provider. Call
+ * Returns the data about the model of a provider. `traits` is the table that is part of the provider. Call
  * it once, when the provider is created.
  */
 export function modelInfo(
@@ -29,7 +29,7 @@ export function modelInfo(
 }
 
 /**
- * Creates a table from lines. Each line has facts as JSON, a tab, and the models to which the facts apply. A
+ * Creates a table from lines. Each line has data as JSON, a tab, and the models to which the data applies. A
  * program usually needs only one row. The lines are therefore split at the first lookup, and a row is parsed
  * only when it is found.
  */

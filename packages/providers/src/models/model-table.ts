@@ -28,7 +28,7 @@ export function createModelTable(rows: ModelRows): ModelTable {
   });
 }
 
-/** Joins facts about one model. An earlier argument takes precedence over a later one. */
+/** Joins data about one model. An earlier argument takes precedence over a later one. */
 export function joinInfo(...infos: readonly (ModelInfo | undefined)[]): ModelInfo {
   const found = infos.flatMap((info) => (info === undefined ? [] : definedFields(info)));
   return Object.assign({}, ...found.toReversed());
@@ -152,9 +152,9 @@ function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
 }
 
 /**
- * Receives the end of a server's name, from the first point on. Returns it for `llama.cpp`, because the point
- * is part of this name. Returns an empty text for other names: AI SDK packages put the name of their API after
- * the point, as in `anthropic.messages`.
+ * Receives the end of a server's name, starting with its first dot. Returns this end for `llama.cpp`, because
+ * the dot is part of this name. Returns an empty text for other names, because AI SDK packages put the name of
+ * their API after the dot, as in `anthropic.messages`.
  */
 function familyRest(rest: string): string {
   return rest === '.cpp' ? rest : '';

@@ -6,7 +6,7 @@ import { joinInfo } from './model-table.ts';
 
 /**
  * The table of models that this package ships: limits, abilities and prices. The data is as old as the
- * package, and prices change. Use `joinTables` to combine the table with newer facts.
+ * package, and prices change. Use `joinTables` to combine the table with newer data.
  *
  * @example
  * const provider = anthropic({ model: 'claude-sonnet-5', models });

@@ -3,7 +3,7 @@ import { type ModelInfo, modelEfforts, modelInputs } from '../contract/model-inf
 import { rowsFromLiteLlm } from './from-litellm.ts';
 import type { ModelRows } from './model-table.ts';
 
-/** Thrown if a file or setting with facts about models is invalid. */
+/** Thrown if a file or setting with data about models is invalid. */
 export class ModelTableError extends MillraceError<'bad_model_table'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('bad_model_table', message, place, options);

@@ -22,8 +22,8 @@ export interface ScriptedOptions {
   /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
   /**
-   * The facts about the model. Default: only the fact that answers report their cost, so that `maxCost` can
-   * be used.
+   * The data about the model. Default: `{ prices: 'reported' }`, so answers report their own cost and `maxCost`
+   * can be used.
    */
   readonly info?: ModelInfo | undefined;
   /** The rule that splits text into deltas. Default: `character`. */

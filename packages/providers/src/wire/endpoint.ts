@@ -127,7 +127,7 @@ function azureBase(base: string): string {
 }
 
 /**
- * Returns the facts about the model at a server. If a preset is used with a different address, it counts as a
+ * Returns the data about the model at a server. If a preset is used with a different address, it counts as a
  * different server.
  */
 export function infoAt({ id, baseUrl, reportsCost }: Endpoint, options: ApiOptions): ModelInfo {

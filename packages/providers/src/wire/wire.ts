@@ -12,7 +12,7 @@ export interface Wire {
   readonly provider: string;
   readonly model: string;
   /**
-   * The facts about the model. If the provider does not report the cost of an answer, the prices determine
+   * The data about the model. If the provider does not report the cost of an answer, the prices determine
    * the cost.
    */
   readonly info?: ModelInfo | undefined;

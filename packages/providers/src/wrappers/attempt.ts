@@ -141,9 +141,9 @@ export function withOthers(
 }
 
 /**
- * Returns the facts that apply to a choice of providers. They are the facts of the first provider. The prices
- * are omitted if the cost of a different provider is unknown or has a different currency. A cost limit could
- * not count such a cost.
+ * Returns the data about the model for a wrapper with several providers. It is the data of the first provider.
+ * The prices are omitted if the cost of a different provider is unknown or has a different currency, because a
+ * cost limit cannot count such a cost.
  */
 export function commonInfo(providers: readonly Provider[]): ModelInfo | undefined {
   const info = providers[0]?.info;

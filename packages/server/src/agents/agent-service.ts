@@ -2,9 +2,9 @@ import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentService } from '../contract/service.ts';
 import type { AgentNetwork } from '../network/agent-network.ts';
-import { type AgentKeys, deleteAgentTokens, markKeyRevoked } from '../stores/agent-keys.ts';
+import { type AgentKeys, markKeyRevoked } from '../stores/agent-keys.ts';
 import type { TaskStore } from '../stores/task-store.ts';
-import { fromTokenRow, type StoredToken } from '../stores/token-rows.ts';
+import { deleteTokensOf, fromTokenRow, type StoredToken } from '../stores/token-rows.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { AgentStore, StoredAgent } from './agent-store.ts';
 
@@ -35,7 +35,8 @@ export function agentService(options: AgentServiceOptions): AgentService {
       await agents.setStatus(id, 'Deleted', null);
       // Deletes the tokens of the deleted agent's clients. A new agent with the same name must not accept
       // them.
-      for (const token of await deleteAgentTokens(rows, id)) options.onTokenRevoked(token);
+      for (const token of await deleteTokensOf(rows, { agent_id: id }))
+        options.onTokenRevoked(token);
       return { id, message: `Agent ${info.name} was deleted` };
     },
     async registerBuild(body) {
@@ -69,7 +70,7 @@ async function storeKey(
   const issuer = issuerId ?? (stored && fromTokenRow(stored)?.issuerId) ?? null;
   const row = keys.tokenRow(id, key.generation, issuer);
   const isOther = (token: StoredToken) => token.isAgentKey && token.id !== row.id;
-  for (const token of await deleteAgentTokens(rows, id, isOther)) onTokenRevoked(token);
+  for (const token of await deleteTokensOf(rows, { agent_id: id }, isOther)) onTokenRevoked(token);
   await rows.put('tokens', row);
   // A concurrent request may have revoked the key before this function stored the row.
   const now = (await agents.find({ id }))?.key;

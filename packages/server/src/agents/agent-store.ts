@@ -18,6 +18,7 @@ import {
   listRows,
   notFoundError,
 } from '../stores/row-access.ts';
+import { deleteTokensOf } from '../stores/token-rows.ts';
 
 /** An agent with its URL and its key. The URL is null if the agent runs in this process. */
 export interface StoredAgent {
@@ -141,6 +142,9 @@ export class AgentStore {
     for (let attempt = 1; ; attempt++) {
       const existing = await this.#findByName(fields.name);
       const id = existing?.id ?? (await this.#freeId(wantedId));
+      // A process that crashed, or that created a token during the deletion, may have left tokens.
+      if (existing !== undefined && storedAgent(existing).info.status === 'Deleted')
+        await deleteTokensOf(this.#rows, { agent_id: id });
       const content = rowContent(fields, url, nextKey(readKeyState(existing?.data ?? {})));
       try {
         const options = { ifVersion: existing?.version ?? 0 };

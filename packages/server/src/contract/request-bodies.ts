@@ -65,13 +65,13 @@ const callId = z.string().min(1).max(1024);
 export const branchTaskSchema = closedObject({
   /** The offset of the record to continue from. */
   at: z.int().min(0),
-  /** Another message. If the record belongs to a message, it replaces that message. */
+  /** A new message. If the record belongs to a message, the new message replaces that message. */
   content: contentSchema.nullish(),
   /** The model that answers in the branch. It is one of the agent's `models`. */
   model: z.string().min(1).max(256).nullish(),
   /** Instructions that replace those of the agent. Restricted tokens and users cannot set them. */
   instructions: z.string().max(100_000).nullish(),
-  /** Other results of calls of the turn. Restricted tokens and users cannot set them. */
+  /** Results that replace those of the turn's calls. Restricted tokens and users cannot set them. */
   results: z
     .array(
       closedObject({

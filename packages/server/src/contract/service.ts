@@ -292,9 +292,11 @@ export interface StateService {
   delete(id: string): Promise<TaskState>;
 }
 
-interface TaskFilter extends PageQuery {
+export interface TaskFilter extends PageQuery {
   readonly taskId?: string | undefined;
   readonly agentId?: string | undefined;
+  /** Returns false for a task whose rows the list omits. Default: the list has the rows of all tasks. */
+  readonly isTaskShown?: ((taskId: string) => Promise<boolean>) | undefined;
 }
 
 export interface SpanService {

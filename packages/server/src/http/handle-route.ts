@@ -47,7 +47,16 @@ export async function handleRoute(
 ): Promise<void> {
   const input = readInput(route, raw, options.limits);
   exchange.assertReader();
-  const result = await route.handle(input, createContext(route, exchange, raw, options));
+  // The body may have arrived long after the head of the request.
+  if (exchange.isLate()) await exchange.assertAdmitted();
+  let handled: Awaited<ReturnType<Route['handle']>>;
+  try {
+    handled = await route.handle(input, createContext(route, exchange, raw, options));
+  } finally {
+    // A deletion can revoke the token of its own request.
+    if (exchange.isLate() && route.method !== 'DELETE') await exchange.assertAdmitted();
+  }
+  const result = handled;
   const isStream = result instanceof StreamReply;
   const isMarked = (isStream || result instanceof Reply) && result.isRefusable;
   // A request that has already changed data must be answered, so the limits do not apply to it.

@@ -169,7 +169,8 @@ describe('a slow client', () => {
 describe('connections', () => {
   test('beyond the limit are closed, and those within it still work', async () => {
     await using few = await startTestServer({ limits: { maxConnections: 3 } });
-    const get = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+    // The server accepts the callers of this path. A connection whose caller it has not accepted gives way.
+    const get = 'GET /tasks HTTP/1.1\r\nhost: localhost\r\n\r\n';
     const sockets = Array.from({ length: 3 }, () => connect(few.port, '127.0.0.1'));
     const answers = sockets.map(
       (socket) => new Promise<Buffer>((resolve) => socket.once('data', resolve)),

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { gzip } from 'node:zlib';
 import type { Clock } from '@millrace/log';
 import type { HttpRequest, HttpResponse } from '../contract/http.ts';
-import type { ServerError } from '../contract/server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
 import { restrictedName } from './access/fair-share.ts';
@@ -43,6 +43,9 @@ export function acceptsEncoding(
   });
 }
 
+/** Time after which the server checks a waiting caller again before it works or answers, in milliseconds. */
+const recheckAfterMs = 1000;
+
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly requestLog: RequestLog;
@@ -69,6 +72,8 @@ export class HttpExchange {
    * a user of `authorize`. `checkAccess` sets it.
    */
   isUserAdmitted: IsUserAdmitted | undefined;
+  /** Returns false if the caller's token or sign-in has ended. `checkAccess` sets it. */
+  isStillAdmitted: () => Promise<boolean> = async () => true;
   /** The address of the client. */
   address: string;
   /** The origin of the server, as the client sees it. `checkAccess` sets it. */
@@ -76,6 +81,9 @@ export class HttpExchange {
   label: string | undefined;
   /** Converts an error to a reply in the format of the route. */
   formatError: (error: ServerError) => Reply = errorReply;
+  readonly #clock: Pick<Clock, 'now'>;
+  /** The time of the last check whether the caller is admitted. */
+  #admittedAt: number;
   readonly #log: RequestLog;
   readonly #storage: ExchangeOptions['storage'];
   readonly #unread: UnreadReplies;
@@ -91,7 +99,9 @@ export class HttpExchange {
     this.#unread = options.unreadReplies;
     this.#turns = options.replyTurns;
     const { clock } = options;
+    this.#clock = clock;
     const startedAt = clock.now();
+    this.#admittedAt = startedAt;
     const { method, url } = request;
     // These headers are set on the raw response, because streamed replies need them too.
     this.response.setHeader('x-request-id', this.id);
@@ -163,6 +173,30 @@ export class HttpExchange {
     });
     this.response.end(bytes);
     this.#watchReader();
+  }
+
+  /** Stores that the caller is admitted now. */
+  markAdmitted(): void {
+    this.#admittedAt = this.#clock.now();
+  }
+
+  /** Returns true if the caller was admitted so long ago that its access may have ended. */
+  isLate(): boolean {
+    const waitedMs = this.#clock.now() - this.#admittedAt;
+    const isRecent = waitedMs >= 0 && waitedMs < recheckAfterMs;
+    return !isRecent && !this.response.destroyed;
+  }
+
+  /**
+   * Throws `unauthorized` if the caller's access has ended while the request waited, for example for its body or
+   * for an approval.
+   */
+  async assertAdmitted(): Promise<void> {
+    // If the store or the application fails, the caller stays admitted, like the caller of an open stream.
+    if (await this.isStillAdmitted().catch(() => true)) return this.markAdmitted();
+    const message =
+      'Cannot answer: your access ended while the request waited. Sign in again, or request a new token';
+    throw new ServerError('unauthorized', message);
   }
 
   /** Throws `rate_limited` if the caller has too many replies that it has not read. */

@@ -10,7 +10,10 @@ export interface HttpLimits {
   readonly maxJsonDepth: number;
   /** Maximum size of all headers of a request in bytes. Default: 16 KiB. */
   readonly maxHeaderBytes: number;
-  /** Maximum number of open connections. Default: 10,000. */
+  /**
+   * Maximum number of open connections. At the limit, a new connection replaces the oldest connection whose caller
+   * the server has not accepted. Default: 10,000.
+   */
   readonly maxConnections: number;
   /** Maximum number of open streams per token, or per address if there is no token. Default: 5,000. */
   readonly maxStreamsPerCaller: number;

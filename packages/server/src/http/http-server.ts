@@ -157,7 +157,7 @@ export class HttpServer {
   }
 
   /**
-   * Throws if the server would listen on this host without tokens. Only loopback is allowed without tokens.
+   * Throws if the server requires no token and the host is not loopback. Other hosts require tokens.
    */
   #requireToken(host: string): void {
     if (this.#options.tokens.isRequired) return;

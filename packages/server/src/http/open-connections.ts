@@ -133,6 +133,9 @@ export class OpenStreams {
 /** Maximum number of requests that a connection can send before the first of them is answered. */
 const maxRequestsAhead = 100;
 
+/** Maximum number of requests sent ahead that the server starts in one turn of the event loop. */
+const maxStartsPerTurn = 20;
+
 /**
  * Answers the requests of each connection one after the other. Browsers and HTTP libraries wait for an answer
  * before they send the next request. A client that sends requests and does not read the answers would
@@ -141,6 +144,9 @@ const maxRequestsAhead = 100;
 export class RequestsAhead {
   /** The requests of each connection that wait for the answer to an earlier request. */
   readonly #waiting = new WeakMap<Socket, (() => void)[]>();
+  /** The connections whose next request can start. */
+  readonly #ready: Socket[] = [];
+  #isScheduled = false;
 
   /** Calls `answer` when all earlier requests of the connection are answered. */
   add(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
@@ -162,9 +168,27 @@ export class RequestsAhead {
   }
 
   #next(socket: Socket): void {
-    const next = this.#waiting.get(socket)?.shift();
-    if (next === undefined || socket.destroyed) this.#waiting.delete(socket);
-    else next();
+    if (socket.destroyed || this.#waiting.get(socket)?.length === 0) {
+      this.#waiting.delete(socket);
+      return;
+    }
+    this.#ready.push(socket);
+    this.#schedule();
+  }
+
+  /** Starts requests in a later turn of the event loop, so that timers, streams and other clients run before. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#ready.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      for (const socket of this.#ready.splice(0, maxStartsPerTurn)) {
+        const next = this.#waiting.get(socket)?.shift();
+        if (next === undefined || socket.destroyed) this.#waiting.delete(socket);
+        else next();
+      }
+      this.#schedule();
+    });
   }
 }
 
@@ -190,4 +214,38 @@ export class UnusedConnections {
     this.#isClosing = true;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
+}
+
+const admitted = new WeakSet<object>();
+
+/** Notes that the server has accepted the caller of a request, so its connection keeps its place. */
+export function admitConnection(source: IncomingMessage | Request): void {
+  if ('socket' in source) admitted.add(source.socket);
+}
+
+/**
+ * Limits the number of open connections. At the limit, a new connection takes the place of the oldest connection
+ * whose caller the server has not accepted. Without this rule, a client without a token could hold all
+ * connections. If the server has accepted all callers, it closes the new connection.
+ */
+export function limitConnections(server: Server, maxConnections: number): void {
+  const open = new Set<Socket>();
+  // In the order in which they were opened.
+  const unknown = new Set<Socket>();
+  server.on('connection', (socket) => {
+    for (const oldest of open.size < maxConnections ? [] : unknown) {
+      unknown.delete(oldest);
+      if (admitted.has(oldest)) continue;
+      open.delete(oldest);
+      oldest.destroy();
+      break;
+    }
+    if (open.size >= maxConnections) return void socket.destroy();
+    open.add(socket);
+    unknown.add(socket);
+    socket.once('close', () => {
+      open.delete(socket);
+      unknown.delete(socket);
+    });
+  });
 }

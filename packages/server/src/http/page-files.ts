@@ -47,7 +47,7 @@ interface FrameRights {
   readonly connect?: string | undefined;
   /** The origins from which an app loads scripts, styles, fonts, pictures and media. Default: none. */
   readonly resource?: string | undefined;
-  /** True if the frame can handle forms. It can send them nowhere. Default: false. */
+  /** True if scripts in the frame can handle the `submit` event of forms. The browser sends no form. Default: false. */
   readonly hasForms?: boolean | undefined;
 }
 
@@ -73,7 +73,7 @@ const maxFiles = 1000;
 
 /**
  * Returns routes for a folder of static files. `index.html` is served at `/` and at every path below
- * `/app/`, because the page has its own router. Every other file is served at its own path.
+ * `/app/`, because the page has its own router. All other files are served at their own paths.
  */
 export function pageRoutes(folder: string): readonly Route[] {
   const files = readFiles(folder);

@@ -1,6 +1,10 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
 import { startTestServer } from '../testing/servers/test-server.ts';
+import { RequestsAhead } from './open-connections.ts';
 
 // In the attack, 20 connections send 40,000 requests of 50 bytes and do not read the answers. This kept the
 // server busy for 10 s. No token was needed.
@@ -38,4 +42,30 @@ test('a connection can send some requests ahead, and many one after the other', 
   expect(answersIn(text)).toBe(100);
   for (let left = 150; left > 0; left--)
     expect((await server.request('/healthz')).status).toBe(200);
+});
+
+test('18.558: attack: many connections with requests sent ahead block the event loop', async () => {
+  const requests = new RequestsAhead();
+  const [connections, ahead] = [100, 50];
+  let answers = 0;
+  for (let count = 0; count < connections; count++) {
+    const socket = Object.assign(new EventEmitter(), { destroyed: false });
+    for (let sent = 0; sent <= ahead; sent++) {
+      const response = new EventEmitter() as ServerResponse;
+      requests.add({ socket, httpVersionMajor: 1 } as unknown as IncomingMessage, response, () => {
+        answers++;
+        // Like a refusal, the answer needs no input or output.
+        queueMicrotask(() => response.emit('close'));
+      });
+    }
+  }
+  let most = 0;
+  expect(answers).toBe(connections);
+  for (let turn = 0; answers < connections * (ahead + 1) && turn < 1000; turn++) {
+    const before = answers;
+    await nextTurn();
+    most = Math.max(most, answers - before);
+  }
+  expect(answers).toBe(connections * (ahead + 1));
+  expect(most).toBeLessThanOrEqual(20);
 });

@@ -18,7 +18,7 @@ interface LineContext {
   readonly closing: AbortSignal;
   /** Waits until the client has read. */
   readonly drained: (response: HttpResponse) => Promise<void>;
-  /** Returns a promise while the caller has too many unread replies. */
+  /** Returns a promise that resolves when the caller has read, if it has too many unread bytes. */
   readonly full: () => Promise<void> | undefined;
 }
 

@@ -32,7 +32,8 @@ export class TextSearch {
   /** Returns the first place in the text, or undefined. Other work of the process runs meanwhile. */
   async find(text: string): Promise<FoundText | undefined> {
     const { length } = this.#wanted;
-    // The indexes of the last units that count, because white space has any length.
+    // The indexes of the last compared units. The start of a match cannot be computed from its length, because
+    // white space of any length matches one space.
     const places = new Int32Array(length);
     let [matched, count, wasSpace] = [0, 0, false];
     for (let at = 0; at < text.length; at++) {

@@ -89,11 +89,19 @@ export const tokenRoutes: readonly Route[] = [
     reply: tokenSchema.extend({ token: z.string() }),
     async handle({ body }, { tokens, service, grant }) {
       const lifetimeMs = body.expires_in == null ? undefined : body.expires_in * 1000;
+      const { scope, changedAt } = await findTarget(body, service);
       const request = {
-        scope: await findScope(body, service),
+        scope,
         ...{ label: body.label ?? null, isReadOnly: body.read_only ?? false, lifetimeMs },
       };
       const issued = await tokens.issue(request, grant);
+      try {
+        // A deletion that ran meanwhile has not deleted this token. An agent can already have a successor.
+        if ((await findTarget(body, service)).changedAt !== changedAt) throw agentChanged();
+      } catch (error) {
+        await tokens.revoke(issued.id);
+        throw error;
+      }
       return { ...toTokenReply(issued), token: issued.token };
     },
   }),
@@ -128,7 +136,14 @@ export const tokenRoutes: readonly Route[] = [
 
 type CreateToken = z.output<typeof createTokenBody>;
 
-async function findScope(body: CreateToken, { agents, tasks }: TaskService): Promise<Scope> {
+/** The agent or the task for which a token is created. */
+interface TokenTarget {
+  readonly scope: Scope;
+  /** The time of the last change of the agent. A successor with the same id has a later time. */
+  readonly changedAt?: string | null;
+}
+
+async function findTarget(body: CreateToken, { agents, tasks }: TaskService): Promise<TokenTarget> {
   const { agent_id, agent_name, task_id, task_name } = body;
   const given = [agent_id, agent_name, task_id, task_name].filter((one) => one != null);
   if (given.length > 1) {
@@ -136,12 +151,21 @@ async function findScope(body: CreateToken, { agents, tasks }: TaskService): Pro
       'Cannot create a token for several things. Send one of agent_id, agent_name, task_id and task_name';
     throw new ServerError('invalid', message);
   }
-  if (agent_id != null) return { kind: 'agent', agentId: (await agents.get({ id: agent_id })).id };
-  if (agent_name != null)
-    return { kind: 'agent', agentId: (await agents.get({ name: agent_name })).id };
-  if (task_id != null) return { kind: 'task', taskId: (await tasks.get({ id: task_id })).id };
-  if (task_name != null) return { kind: 'task', taskId: (await tasks.get({ name: task_name })).id };
-  return { kind: 'all' };
+  if (agent_id != null || agent_name != null) {
+    const ref = agent_id != null ? { id: agent_id } : { name: agent_name ?? '' };
+    const { id: agentId, updated_at: changedAt } = await agents.get(ref);
+    return { scope: { kind: 'agent', agentId }, changedAt };
+  }
+  if (task_id != null || task_name != null) {
+    const ref = task_id != null ? { id: task_id } : { name: task_name ?? '' };
+    return { scope: { kind: 'task', taskId: (await tasks.get(ref)).id } };
+  }
+  return { scope: { kind: 'all' } };
+}
+
+function agentChanged(): ServerError {
+  const message = 'Cannot create a token: the agent changed at the same time. Try again';
+  return new ServerError('conflict', message);
 }
 
 function toTokenReply(token: TokenInfo): z.output<typeof tokenSchema> {

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { JsonObject } from '@millrace/core';
 import type { Row, Rows } from '../contract/rows.ts';
 import { changeRow } from './row-access.ts';
-import { fromTokenRow, type StoredToken, toTokenRow } from './token-rows.ts';
+import { toTokenRow } from './token-rows.ts';
 
 /** Describes the current key of an agent. The agent's row contains it. */
 export interface AgentKeyState {
@@ -42,30 +42,6 @@ export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void>
 }
 
 /**
- * Deletes the tokens of an agent for which `matches` returns true. Returns their ids. Default: deletes all
- * tokens of the agent.
- */
-export async function deleteAgentTokens(
-  rows: Rows,
-  agentId: string,
-  matches: (token: StoredToken) => boolean = () => true,
-): Promise<readonly string[]> {
-  const deleted: string[] = [];
-  for (let after: { at: number; id: string } | undefined; ; ) {
-    const page = await rows.list('tokens', { where: { agent_id: agentId }, limit: 500, after });
-    for (const row of page) {
-      const token = fromTokenRow(row);
-      if (token !== undefined && !matches(token)) continue;
-      await rows.delete('tokens', row.id);
-      deleted.push(row.id);
-    }
-    const last = page.at(-1);
-    if (last === undefined) return deleted;
-    after = { at: last.createdAt, id: last.id };
-  }
-}
-
-/**
  * The API keys of remote agents. The agent uses its key to call the server, and the server uses it to call
  * the agent. A key is derived from the server's secret, the agent's id and the generation. The key is not
  * stored, and it stays the same after a restart.
@@ -81,8 +57,8 @@ export class AgentKeys {
   }
 
   /**
-   * Returns the key of an agent. A server without tokens derives different keys, because anyone could have
-   * requested them. They become invalid when the server requires tokens later.
+   * Returns the key of an agent. A server that requires no token derives different keys, because anyone can
+   * request them there. These keys become invalid when the server later requires tokens.
    */
   keyOf(agentId: string, generation: number): string {
     const text = JSON.stringify(['agent key', this.#isGuarded, generation, agentId]);

@@ -16,7 +16,7 @@ interface RowList<T> {
   readonly table: Table;
   readonly where: Readonly<Record<string, string | undefined>>;
   /** An additional condition that the row store cannot check. Default: all rows match. */
-  readonly matches?: ((row: Row) => boolean) | undefined;
+  readonly matches?: ((row: Row) => boolean | Promise<boolean>) | undefined;
   readonly toItem: (row: Row) => T;
   /** Returns the part of a row that replies contain. It counts for the size of a page. Default: the document. */
   readonly shown?: ((row: Row) => unknown) | undefined;
@@ -63,7 +63,7 @@ export async function listRows<T>(
     const batch = await rows.list(table, { ...query, after, limit: Math.min(batchSize, left) });
     if (batch.length === 0) return { data, next: null };
     for (const row of batch) {
-      const isMatch = matches === undefined || matches(row);
+      const isMatch = matches === undefined || (await matches(row));
       const isShown = isMatch && skipped === 0;
       const isFull = data.length === limit;
       const isEnd = isShown && (isFull || !pageSize.accepts(shown(row)));

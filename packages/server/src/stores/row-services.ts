@@ -2,7 +2,13 @@ import { isId, type JsonObject } from '@millrace/core';
 import type { CreateSpan } from '../contract/request-bodies.ts';
 import type { Row, Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
-import type { SpanService, StateService, TrackerService } from '../contract/service.ts';
+import type {
+  ListPage,
+  SpanService,
+  StateService,
+  TaskFilter,
+  TrackerService,
+} from '../contract/service.ts';
 import type { SpanInfo, TaskState, Tracker } from '../contract/task.ts';
 import {
   changeRow,
@@ -50,12 +56,7 @@ export function stateService(
       return toTaskState(await putState(rows, { taskId, agentId }, state as JsonObject, 0));
     },
     get: async (id) => toTaskState(await get(id)),
-    list: ({ taskId, agentId, ...page }) =>
-      listRows(
-        rows,
-        { table: 'states', where: { task_id: taskId, agent_id: agentId }, toItem: toTaskState },
-        page,
-      ),
+    list: (query) => listOfTasks(rows, 'states', toTaskState, query),
     async update(id, { state, version }) {
       const { keys } = await get(id);
       const changed = { id, keys, data: { state: state as JsonObject } };
@@ -81,6 +82,18 @@ function toTaskState({ id, version, keys, data, createdAt, updatedAt }: Row): Ta
 }
 
 type Fields = Pick<Tracker, 'status' | 'status_reason' | 'last_processed_event_id'>;
+
+/** Returns one page of the rows of tasks and agents. */
+function listOfTasks<T>(
+  rows: Rows,
+  table: 'states' | 'trackers',
+  toItem: (row: Row) => T,
+  { taskId, agentId, isTaskShown, ...page }: TaskFilter,
+): Promise<ListPage<T>> {
+  const where = { task_id: taskId, agent_id: agentId };
+  const matches = isTaskShown && (({ keys }: Row) => isTaskShown(keys['task_id'] ?? ''));
+  return listRows(rows, { table, where, matches, toItem }, page);
+}
 
 /**
  * Creates the tracker of a task. A task has one agent and therefore one tracker. The tracker's id is the
@@ -115,12 +128,7 @@ export function trackerService(rows: Rows): TrackerService {
       if (row === undefined) throw notFoundError('tracker', id);
       return toTracker(row);
     },
-    list: ({ taskId, agentId, ...page }) =>
-      listRows(
-        rows,
-        { table: 'trackers', where: { task_id: taskId, agent_id: agentId }, toItem: toTracker },
-        page,
-      ),
+    list: (query) => listOfTasks(rows, 'trackers', toTracker, query),
     async update(id, body) {
       const changes = Object.fromEntries(
         Object.entries(body).filter(([, value]) => value !== undefined),

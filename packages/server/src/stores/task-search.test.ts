@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { createToken } from '../http/access/token-store.ts';
-import { matchesSearch } from './task-store.ts';
+import { taskSearch } from './task-store.ts';
 
 const task = (id: string, name: string | null, title?: unknown) => ({
   ...{ id, name },
@@ -20,7 +20,7 @@ test.each([
   ['two of them at once', task('1', 'daily', 'Grain'), 'Grain daily', false],
   ['a title that is none', task('1', null, 12), '12', false],
 ])('finds a task by %s', (_what, one, text, isThere) => {
-  expect(matchesSearch(one, text)).toBe(isThere);
+  expect(taskSearch(text)(one)).toBe(isThere);
 });
 
 async function served() {

@@ -142,10 +142,11 @@ export class TaskStore {
     const shownFilter = place === undefined ? { is_shown: 'yes' } : { place };
     const statusFilter = status === undefined ? shownFilter : { status, place };
     const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
+    const isFound = search === undefined ? undefined : taskSearch(search);
     const matches = (row: Row) =>
       (metadata === undefined ||
         hasFields((row.data['task_metadata'] ?? {}) as JsonObject, metadata)) &&
-      (search === undefined || matchesSearch(storedTask(row).task, search));
+      (isFound === undefined || isFound(storedTask(row).task));
     return listRows(
       this.#rows,
       {
@@ -470,12 +471,13 @@ function nameTaken(): ServerError {
 type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;
 
 /**
- * Returns whether the task's title, name or id contains the text. The case of letters does not matter. An
- * empty text matches every task.
+ * Returns a function that finds tasks whose title, name or id contains the text. The case of letters does not
+ * matter. An empty text finds every task.
  */
-export function matchesSearch({ id, name, task_metadata }: NamedTask, text: string): boolean {
+export function taskSearch(text: string): (task: NamedTask) => boolean {
   const needle = text.toLowerCase();
-  return [task_metadata?.['title'], name, id].some(
-    (field) => typeof field === 'string' && field.toLowerCase().includes(needle),
-  );
+  return ({ id, name, task_metadata }) =>
+    [task_metadata?.['title'], name, id].some(
+      (field) => typeof field === 'string' && field.toLowerCase().includes(needle),
+    );
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import type { Row } from '../contract/rows.ts';
+import type { Row, Rows } from '../contract/rows.ts';
 import type { Grant, Scope } from '../contract/service.ts';
 
 /** A stored token. The text of the token is not stored. */
@@ -11,8 +11,8 @@ export interface StoredToken extends Grant {
   /** The id of the token that created this token. Null if an operator token or a user created it. */
   readonly issuerId: string | null;
   /**
-   * False if a server without tokens issued this token. Anyone with access to that server could have
-   * requested it, so a server with tokens does not accept it.
+   * False if the token was issued by a server that required no token (`tokens: 'none'`). Anyone could have
+   * requested the token there, so a server that requires tokens does not accept it.
    */
   readonly isGuarded: boolean;
 }
@@ -43,6 +43,30 @@ export function fromTokenRow({ id, data, createdAt }: Row): StoredToken | undefi
   const issuerId = typeof data['issuer_id'] === 'string' ? data['issuer_id'] : null;
   const rights = { scope, isReadOnly, expiresAt, isGuarded, isAgentKey };
   return { id, ...rights, label: text, createdAt, issuerId };
+}
+
+/**
+ * Deletes the tokens of an agent or a task for which `matches` returns true. Returns their ids. Default: deletes
+ * all of them.
+ */
+export async function deleteTokensOf(
+  rows: Rows,
+  of: { readonly agent_id: string } | { readonly task_id: string },
+  matches: (token: StoredToken) => boolean = () => true,
+): Promise<readonly string[]> {
+  const deleted: string[] = [];
+  for (let after: { at: number; id: string } | undefined; ; ) {
+    const page = await rows.list('tokens', { where: { ...of }, limit: 500, after });
+    for (const row of page) {
+      const token = fromTokenRow(row);
+      if (token !== undefined && !matches(token)) continue;
+      await rows.delete('tokens', row.id);
+      deleted.push(row.id);
+    }
+    const last = page.at(-1);
+    if (last === undefined) return deleted;
+    after = { at: last.createdAt, id: last.id };
+  }
 }
 
 function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {

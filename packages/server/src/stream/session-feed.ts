@@ -54,7 +54,7 @@ export class SessionFeed {
   readonly #states: PastStates;
   readonly #pages: SettledPages;
   #history: History;
-  /** The end of the run after which viewers that read the recent records first start. */
+  /** The offset at which a run ended. Viewers that read the recent records first start after this offset. */
   #recentStart: number | undefined;
   /** Committed records that the feed has not published yet. They follow the records in the history. */
   #pending: LogRecord[] = [];

@@ -79,7 +79,7 @@ export interface TaskServiceOptions {
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /** Logs failures of runs. Default: failures are not logged. */
   readonly logEvent?: LogEvent | undefined;
-  /** Called with the id of an agent's token after the token was revoked. */
+  /** Called with the id of a token after it was revoked with its agent or its task. */
   readonly onTokenRevoked?: ((id: string) => void) | undefined;
   /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
@@ -133,7 +133,8 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   });
   const loops = new LoopRunner(shared, (agent) => servedName(options.agents, agent));
   const running = { ...shared, directory, async, loops };
-  const stopper = new TaskStopper(running);
+  const { onTokenRevoked = () => {} } = options;
+  const stopper = new TaskStopper({ ...running, onTokenRevoked });
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
   const health = new RemoteHealth({ agents, network, clock, everyMs, timeoutMs, onDiagnostic });
   const recovery = new Recovery(running);
@@ -152,8 +153,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
     ...{ changes, storage },
     sessions: servedSessions({ ...running, agents, recovery }),
     agents: agentService({
-      ...{ rows, agents, tasks, directory, keys, network },
-      onTokenRevoked: options.onTokenRevoked ?? (() => {}),
+      ...{ rows, agents, tasks, directory, keys, network, onTokenRevoked },
     }),
     tasks: tasksService({ ...running, agents, sync, stopper }),
     messages: messageService(withJournal, ids),

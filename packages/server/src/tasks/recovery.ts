@@ -87,8 +87,8 @@ export class Recovery {
           // Interrupted tasks are resumed too. Their remaining commands were sent after the interrupt.
           const hasMessages = runnable.some(expectsAnswer);
           const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || hasMessages);
-          // A failed run without an end on the log means that the storage failed. Its server retries a failed
-          // run for waiting messages, but that server may have stopped.
+          // If the row has the status FAILED, but the log has no end of the run, a write to the log failed. The
+          // server of the run tries again if messages wait, but this server may have stopped.
           const isLeft = task.status === 'FAILED' && isStatusOfRun && (isRunOpen || hasMessages);
           const isActive = isRunning && (isRunOpen || runnable.length > 0);
           const isOrphaned = isStopped || isLeft || isActive;

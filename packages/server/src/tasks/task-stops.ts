@@ -8,11 +8,14 @@ import type { DeleteResult, TaskChange } from '../contract/service.ts';
 import type { Task } from '../contract/task.ts';
 import { nextStatus } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
+import { deleteTokensOf } from '../stores/token-rows.ts';
 
 interface TaskStopperOptions extends RunnerOptions {
   readonly directory: AgentDirectory;
   readonly async: AsyncRunner;
   readonly loops: LoopRunner;
+  /** Called with the id of a task's token after the token was revoked. */
+  readonly onTokenRevoked: (id: string) => void;
 }
 
 const defaultReasons: Readonly<Record<TaskChange, string>> = {
@@ -45,9 +48,11 @@ export class TaskStopper {
   }
 
   async delete(id: string): Promise<DeleteResult> {
-    const { tasks } = this.#options;
+    const { tasks, rows, onTokenRevoked } = this.#options;
     const stored = await tasks.get({ id });
     await tasks.setStatus(id, () => 'DELETED', 'Task deleted');
+    // The tokens are deleted after the status, so that a token that is created now finds no task.
+    for (const token of await deleteTokensOf(rows, { task_id: id })) onTokenRevoked(token);
     await this.#stop(stored, 'terminate', 'Task deleted');
     return { id, message: `Task ${id} was deleted` };
   }

@@ -33,19 +33,19 @@ export interface AcpAgentOptions extends RemoteAgentOptions {
   readonly idleMs?: number | undefined;
 }
 
-/** An agent whose work a process does. */
+/** An agent that passes its work to a process. */
 export interface AcpAgent extends Agent {
   /** Ends the process. A message starts it again. */
   close(): Promise<void>;
 }
 
 /**
- * Creates an agent whose work another agent does, which runs as a process and speaks the Agent Client Protocol
- * (ACP): for example Gemini CLI, or the adapters for Claude Code and Codex. Its texts, reasoning, plans, calls
- * and results are streamed to our log.
+ * Creates an agent that passes its work to another agent. The other agent runs as a process and speaks the Agent
+ * Client Protocol (ACP), for example Gemini CLI, or the adapters for Claude Code and Codex. The texts,
+ * reasoning, plans, calls and results of the other agent are streamed to our log.
  *
  * - A permission request is a form, which any client of the session can answer.
- * - A stop cancels the turn of the agent.
+ * - A stop cancels the turn of the other agent.
  * - The process has a closed environment. It gets no access to files and terminals through ACP.
  *
  * @example

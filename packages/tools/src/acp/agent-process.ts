@@ -194,7 +194,8 @@ function withAbsolutePath(env: Readonly<Record<string, string>>): Record<string,
  */
 function redactor({ allowEnv, env }: ProcessOptions): (text: string) => string {
   const allowed = allowEnv.map((name) => [name, process.env[name] ?? ''] as const);
-  // A variable with this name counts as a secret, whatever its own name is.
+  // The mask recognizes secrets by the names of variables. The suffix makes it treat each of these values as a
+  // secret.
   const secrets = [...allowed, ...Object.entries(env)].map(([name, value]) => [
     `${name}_SECRET`,
     value,

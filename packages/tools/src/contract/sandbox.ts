@@ -41,6 +41,22 @@ export interface SandboxOptions {
   readonly unixSockets?: boolean | undefined;
   /** Limits for the processes of one command. Default: the defaults of `SandboxLimits`. */
   readonly limits?: SandboxLimits | undefined;
+  /**
+   * Remembers that a test command ran in the sandbox, so that the next process needs no test command.
+   * Default: each call of `findSandbox` runs a test command.
+   */
+  readonly tested?: TestedSandbox | undefined;
+}
+
+/**
+ * Remembers the last sandbox that worked. Commands must not be able to change what it remembers. If it is wrong,
+ * commands fail and do not run outside of the sandbox.
+ */
+export interface TestedSandbox {
+  /** Returns the last stored name of a sandbox that worked. The name changes when the machine starts again. */
+  read(): string | undefined;
+  /** Stores the name of a sandbox that worked. Removes the stored name if the sandbox did not work. */
+  write(name: string | undefined): void;
 }
 
 /** Limits for the processes of one command. If the system has a lower limit, that limit applies. */

@@ -12,10 +12,13 @@ const modeOffset = 24;
  */
 export type HashBytes = 20 | 32;
 
-const flags = { extended: 0x4000, nameLength: 0x0fff } as const;
+const flags = { extended: 0x4000, nameLength: 0x0fff, skipWorktree: 0x4000 } as const;
 const fileTypes = {
   ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
 } as const;
+
+/** The types of entries that are no folders. */
+const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes.submodule];
 
 /**
  * The extensions that do not change entries. The extension `link` is not harmless, because it refers to a
@@ -54,12 +57,41 @@ interface IndexFile {
  * undefined if git may read different entries than this function. This is the case for a damaged index, an
  * unknown format, or a path that git never writes.
  */
-export function submodulePaths(
+export function submodulePaths(index: Buffer, parts: IndexParts): readonly string[] | undefined {
+  const found = readAllPaths(index, parts, (type) => type === fileTypes.submodule);
+  return found?.every(isUsualPath) ? found : undefined;
+}
+
+/**
+ * Returns the paths of all entries in an index and in the `shared` files of a split index. Returns undefined if
+ * the index is damaged, has an unknown format, or lists a folder instead of its files.
+ */
+export function indexPaths(index: Buffer, parts: IndexParts): readonly string[] | undefined {
+  // In a split index, an entry without a name replaces an entry of the shared file.
+  return readAllPaths(index, parts, () => true)?.filter((path) => path !== '');
+}
+
+/** Like `indexPaths`, but without the files that a sparse checkout leaves out of the worktree. */
+export function checkedOutPaths(index: Buffer, parts: IndexParts): readonly string[] | undefined {
+  const found = readAllPaths(index, parts, (_type, isSkipped) => !isSkipped);
+  return found?.filter((path) => path !== '');
+}
+
+/** Returns true for the wanted entries. */
+type IsWanted = (type: number, isSkipped: boolean) => boolean;
+
+interface IndexParts {
+  readonly shared: readonly Buffer[];
+  readonly hashBytes: HashBytes;
+}
+
+function readAllPaths(
   index: Buffer,
-  { shared, hashBytes }: { readonly shared: readonly Buffer[]; readonly hashBytes: HashBytes },
+  { shared, hashBytes }: IndexParts,
+  isWanted: IsWanted,
 ): readonly string[] | undefined {
   try {
-    const all = [index, ...shared].map((one) => readSubmodulePaths({ index: one, hashBytes }));
+    const all = [index, ...shared].map((one) => readPaths({ index: one, hashBytes }, isWanted));
     const known = all.filter((one) => one !== undefined);
     return known.length < all.length ? undefined : [...new Set(known.flat())];
   } catch (error) {
@@ -68,7 +100,8 @@ export function submodulePaths(
   }
 }
 
-function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
+/** Returns the paths of the entries with the wanted types. */
+function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | undefined {
   const { index, hashBytes } = file;
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
@@ -82,27 +115,28 @@ function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
     const keptLength = entry.nameLength - entry.addedLength;
     // Git ignores the upper half of the mode and the permissions of a submodule.
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
-    if (version === 4 || type === fileTypes.submodule) {
+    const isFound = isWanted(type, entry.isSkipped);
+    if (version === 4 || isFound) {
       const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
       previous =
         keptLength === 0 ? added : Buffer.concat([previous.subarray(0, keptLength), added]);
     }
-    if (type === fileTypes.submodule) found.push(previous.toString('utf8'));
-    else if (type !== fileTypes.file && type !== fileTypes.link) return undefined;
+    if (!entryTypes.includes(type)) return undefined;
+    if (isFound) found.push(previous.toString('utf8'));
     starts.push({ at, isWhole: keptLength === 0 });
     at = entry.end;
   }
   const end = index.length - hashBytes;
   const risk = findExtensionRisk(index, at, end, starts, { isSplit: true });
-  return risk === undefined && found.every(isUsualPath) ? found : undefined;
+  return risk === undefined ? found : undefined;
 }
 
 /**
- * True if git may have written this path of a submodule. Git follows any path in an index, even an absolute
+ * True if git may have written this path. Git follows any path in an index, even an absolute
  * path or a path with `..`. For git, a path ends at a zero byte. In a split index, an empty name replaces an
  * entry of the shared file.
  */
-function isUsualPath(path: string): boolean {
+export function isUsualPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: such a path may end for git earlier
   if (/[\u0000-\u001f\u007f\uFFFD]/.test(path)) return false;
   return path.split('/').every((name) => !/^(?:\.{0,2}|\.git)$/i.test(name));
@@ -146,6 +180,8 @@ interface Entry {
   readonly addedLength: number;
   /** The offset at which the next entry starts. */
   readonly end: number;
+  /** True if a sparse checkout leaves the file out of the worktree. */
+  readonly isSkipped: boolean;
 }
 
 function entryAt(
@@ -159,6 +195,8 @@ function entryAt(
   // An extended entry has a second field of flags. Git writes this field only in version 3, but reads it in
   // every version.
   const isExtended = (bits & flags.extended) !== 0;
+  const more = isExtended ? index.readUInt16BE(flagsAt + 2) : 0;
+  const isSkipped = (more & flags.skipWorktree) !== 0;
   let name = flagsAt + (isExtended ? 4 : 2);
   const given = bits & flags.nameLength;
   if (version < 4) {
@@ -166,7 +204,7 @@ function entryAt(
     const size = name - at + nameLength;
     // One to eight zero bytes follow the name. They make the size a multiple of eight.
     const end = at + (size - (size % 8) + 8);
-    return { nameLength, nameStart: name, addedLength: nameLength, end };
+    return { nameLength, nameStart: name, addedLength: nameLength, end, isSkipped };
   }
   // In version 4, this number tells how many bytes to remove from the end of the previous name.
   const removed = numberAt(index, name);
@@ -177,7 +215,8 @@ function entryAt(
   const nameLength = kept + added;
   // Git relies on this length. A wrong length would make git read different entries than this function.
   if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
-  return { nameLength, nameStart: name, addedLength: added, end: name + added + 1 };
+  const end = name + added + 1;
+  return { nameLength, nameStart: name, addedLength: added, end, isSkipped };
 }
 
 function textLength(index: Buffer, from: number): number {

@@ -75,7 +75,8 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
     const ruling = await approve(pending, at);
     const decision = typeof ruling === 'string' ? ruling : ruling.decision;
     const mode = currentMode();
-    // The checks below guard the call again if the answer of a person does not lift the guard.
+    // A person has answered, so the protection of files ends. The checks below protect them again if the
+    // answer does not allow exactly this call.
     if (at.isAnswered) reading?.releaseProtected(callOf(pending), callKey(pending, at));
     if (decision === 'deny' || mode === 'ask') return ruling;
     const policy = currentPolicy();
@@ -152,10 +153,10 @@ interface CommandContext {
 }
 
 /**
- * Guards the protected files from a command that a prefix rule allows, such as `npm test`. In these modes the
- * agent can change what the command runs without a question, for example a script of `package.json`. A rule
- * for exactly the line, or for all commands, lifts the guard. A hook that allows the call does not. Returns
- * false if a user must approve the call.
+ * Protects the protected files from a command that a prefix rule allows, such as `npm test`. In these modes
+ * the agent can change files without a question, so it can change what the command runs, for example a script
+ * of `package.json`. A rule for exactly this line, or for all commands, ends this protection. A hook that
+ * allows the call does not end it. Returns false if a user must approve the call.
  */
 function guardPrefixRule(
   pending: CheckedToolCall,
@@ -179,9 +180,10 @@ function guardPrefixRule(
 }
 
 /**
- * Guards the protected files from a command that needs an approval. A person may have approved its prefix
+ * Protects the protected files from a command that needs an approval. A person may have approved its prefix
  * earlier, for the session. The agent then runs the command without a question, as with a prefix rule. If a
- * person allows exactly this call, the guard ends. Returns false if no earlier approval may allow the call.
+ * person allows exactly this call, the protection ends. Returns false if no earlier approval may allow the
+ * call.
  */
 function guardStandingRule(
   pending: CheckedToolCall,
@@ -222,18 +224,30 @@ async function mayRunInSandbox(
   return reading.guardProtected(call, key);
 }
 
+/** Maximum number of different words of a line that are checked. A line with more words needs an approval. */
+const maxNames = 5000;
+/** Maximum number of characters of these words together. */
+const maxLength = 50_000;
+/** Maximum number of characters of a path in Linux. Other systems have lower limits. */
+const maxPath = 4096;
+
 /**
  * True if a word of a command line names a file that looks like a secret, or a file that makes other programs
- * run code. Relative paths start at `root`.
+ * run code, or if the line has too many different words. Relative paths start at `root`.
  *
  * @example namesProtected('cat .env', '/srv/project'); // true
  */
 export function namesProtected(line: string, root: string): boolean {
   const words = splitCommand(line).parts.flatMap((part) => part.map(({ text }) => text));
   // Syntax that the parser does not support hides words, so the whole line is also split at such characters.
-  const pieces = [...words, ...line.split(/[\s'"`$(){}<>|&;=:,]+/)].filter((word) => word !== '');
-  return pieces.some((word) => {
-    const path = lexicalPath(root, word.replace(/^-+\w*=?|^@/, '') || '.');
+  const pieces = [...words, ...line.split(/[\s'"`$(){}<>|&;=:,]+/)];
+  const all = pieces.map((word) => word.replace(/^-+\w*=?|^@/, '') || '.');
+  const names = [...new Set(all)].filter((name) => name.length <= maxPath);
+  // Each check takes time in which nothing can stop the run.
+  const length = names.reduce((sum, name) => sum + name.length, 0);
+  if (names.length > maxNames || length > maxLength) return true;
+  return names.some((name) => {
+    const path = lexicalPath(root, name);
     if (secretProtection(path) !== undefined) return true;
     const protection = writeProtection(path.shown) ?? homeProtection(path, 'write');
     // `head` is a program, and `HEAD` is a commit.

@@ -141,3 +141,20 @@ describe('with a denied path that the sandbox cannot hide', () => {
     expect(await bash('bash x.sh', { rules, prepare: withFile })).toBe('allow');
   });
 });
+
+test.each([
+  ['many different words', Array.from({ length: 5100 }, (_, at) => at.toString(36)).join(' ')],
+  [
+    'many folders in paths',
+    Array.from({ length: 30 }, (_, at) => `${'a/'.repeat(1000)}${at}`).join(' '),
+  ],
+])('18.538: attack: a line with %s blocks the program, so it is asked about', async (_, words) => {
+  expect(await autoMode().decide(`echo ${words}`)).toBe('ask');
+});
+
+test('18.538: a long line with few different words is checked, and needs no question', async () => {
+  const { decide } = autoMode();
+  const line = `echo ${'a '.repeat(40_000)} ${'b'.repeat(10_000)}`;
+  expect(await decide(line)).toBe('allow');
+  expect(await decide(`${line} .env`)).toBe('ask');
+});

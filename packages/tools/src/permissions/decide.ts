@@ -189,7 +189,10 @@ function decideCommand(
   if (ruling.decision === 'allow' && isGitMixed(rulings, parts))
     return { decision: 'ask', reason: 'The line has git and commands that do more than read' };
   if (ruling.decision === 'allow' && isElsewhere(rulings, parts, root))
-    return { decision: 'ask', reason: 'The line changes the folder of commands that it checks' };
+    return {
+      decision: 'ask',
+      reason: 'The line changes to another folder before a command whose paths must be checked',
+    };
   if (ruling.decision !== 'allow') return ruling;
   const usedPaths = rulings.flatMap((one) => one.usedPaths ?? []);
   return {

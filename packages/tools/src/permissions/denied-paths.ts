@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
+import { splitGlob } from '../workspace/real-globs.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import type { ReadPath } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
@@ -41,16 +41,17 @@ export function mayReach(
 
 /** True if a rule may deny a path inside the folder. */
 export function isDeniedBelow(
-  { rule, about }: CompiledRule,
+  { rule, about, globs }: CompiledRule,
   { shown, absolute }: LexicalPath,
 ): boolean {
-  const { path: glob = '', exact = false, decision } = rule;
-  if (about !== 'path' || decision !== 'deny') return false;
-  // A glob without a slash matches names in any folder.
-  if (!exact && !glob.includes('/')) return true;
-  const base = folderPrefix(exact ? glob : picomatch.scan(glob).base);
-  const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
-  return base.startsWith(folder) || folder.startsWith(base);
+  if (about !== 'path' || rule.decision !== 'deny') return false;
+  return globs().some(({ glob, exact }) => {
+    // A glob without a slash matches names in any folder.
+    if (!exact && !glob.includes('/')) return true;
+    const base = folderPrefix(exact ? glob : splitGlob(glob).base);
+    const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
+    return base.startsWith(folder) || folder.startsWith(base);
+  });
 }
 
 function folderPrefix(path: string): string {

@@ -1,8 +1,9 @@
 import * as modules from 'node:module';
 import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, sep } from 'node:path';
-import { keyPlaces } from '../sandbox/key-places.ts';
+import { basename, dirname, isAbsolute, sep } from 'node:path';
+import { keyPlaces } from '../sandbox/places/key-places.ts';
 import type { LexicalPath } from '../workspace/match-path.ts';
+import { pathForms } from '../workspace/real-form.ts';
 import { type Protection, readProtection, secretNamesIn } from './protected-paths.ts';
 
 /**
@@ -32,10 +33,13 @@ export function secretsInFolder(folder: LexicalPath): (name: string) => boolean 
  * folders of the terminal agent are always protected, because the agent runs the hooks and extensions in them.
  */
 export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protection | undefined {
-  const { keys, startUp, agent } = currentPlaces();
+  const { keys, startUp, secret, executed } = currentPlaces();
   const given = path.absolute.toLowerCase();
-  if (agent.some((place) => given === place || given.startsWith(`${place}${sep}`)))
+  const isIn = (place: string) => given === place || given.startsWith(`${place}${sep}`);
+  if (secret.some(isIn))
     return { segment: 'millrace', why: use === 'write' ? 'runs_code' : 'secret' };
+  if (use === 'write' && executed.some(isIn))
+    return { segment: basename(path.absolute), why: 'runs_code' };
   for (const place of placesAbove(path)) {
     const segment = basename(place);
     if (use === 'write' && startUp.has(place)) return { segment, why: 'runs_code' };
@@ -62,60 +66,55 @@ function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly strin
 const systemPlaces: readonly string[] = ['/proc', '/run', '/var/run', '/dev'];
 
 /**
- * Returns the folders of the terminal agent: the usual locations, and those that environment variables set. They
- * contain keys, settings with approvals, hooks, extensions, and sessions with all messages.
- */
-function agentPlaces(env: Env): readonly string[] {
-  const set = [env['XDG_CONFIG_HOME'], env['XDG_DATA_HOME'], env['LOCALAPPDATA']];
-  const homes = [homedir(), env['HOME'] ?? ''];
-  const usual = homes.flatMap((home) => [join(home, '.config'), join(home, '.local', 'share')]);
-  const folders = [...set, ...usual].filter((folder) => folder !== undefined);
-  return folders.filter((folder) => isAbsolute(folder)).map((folder) => join(folder, 'millrace'));
-}
-
-/**
  * Returns the folders with compiled code that this program or the terminal agent loads at its next start. The
  * sandbox protects them too.
  */
 function compiledPlaces({ HOME = '', XDG_CACHE_HOME = '' }: Env): readonly string[] {
   const caches = isAbsolute(XDG_CACHE_HOME)
     ? [XDG_CACHE_HOME]
-    : [homedir(), HOME].filter(isAbsolute).map((home) => join(home, '.cache'));
+    : [homedir(), HOME].filter(isAbsolute).map((home) => `${home}/.cache`);
   // Runtimes other than Node.js do not have this function.
   const own = modules.getCompileCacheDir?.() ?? '';
-  return [own, ...caches.map((folder) => join(folder, 'millrace'))].filter(isAbsolute);
+  return [own, ...caches.map((folder) => `${folder}/millrace`)].filter(isAbsolute);
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 interface Places {
   readonly homes: string;
+  /** The time at which the places were computed, in milliseconds. */
+  readonly at: number;
   readonly keys: ReadonlySet<string>;
   /** The names of the keys in each folder. */
   readonly keyNames: ReadonlyMap<string, ReadonlySet<string>>;
   readonly startUp: ReadonlySet<string>;
-  /** The folders of the terminal agent. */
-  readonly agent: readonly string[];
+  /** The folders of the terminal agent, and the targets of links in them. */
+  readonly secret: readonly string[];
+  readonly executed: readonly string[];
 }
 
 let known: Places | undefined;
+/** The time after which the places are computed again, in milliseconds. The user can change a link. */
+const maxAgeMs = 1000;
 
 /**
- * Returns the protected locations. A search calls this function for each folder. The lists are therefore cached
- * until the home folder or the folders of the agent change.
+ * Returns the protected locations, each of them also with its real path. A search calls this function for each
+ * folder. The lists are therefore kept for a short time, as long as the variables do not change.
  */
 function currentPlaces(): Places {
   const { HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
   const folders = [HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME, LOCALAPPDATA];
   const homes = [homedir(), ...folders].join('\0');
-  if (known?.homes === homes) return known;
-  const { keys, startUp } = keyPlaces(process.env);
+  const at = performance.now();
+  if (known?.homes === homes && at - known.at < maxAgeMs) return known;
+  const { keys, startUp, agent } = keyPlaces(process.env);
   const setOf = (paths: readonly string[]) => new Set(paths.map((path) => path.toLowerCase()));
-  const agent = [...setOf(agentPlaces(process.env))];
-  const all = setOf([...keys, ...systemPlaces, ...agent]);
+  const [secret, executed] = [[...setOf(agent.secret)], [...setOf(agent.executed)]];
+  const all = setOf([...keys, ...systemPlaces]);
+  const compiled = compiledPlaces(process.env).flatMap((path) => pathForms(path));
   known = {
-    ...{ homes, keys: all, keyNames: namesByFolder(all), agent },
-    startUp: setOf([...startUp, ...compiledPlaces(process.env)]),
+    ...{ homes, at, keys: all, keyNames: namesByFolder(all), secret, executed },
+    startUp: setOf([...startUp, ...compiled]),
   };
   return known;
 }

@@ -1,13 +1,14 @@
 import { AgentError } from '@millrace/agent';
-import picomatch from 'picomatch';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
+import { escapeGlob, realGlobs, splitGlob } from '../workspace/real-globs.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
 /**
  * Returns rules that decide in a copy of a folder as the given rules decide in the folder. Relative paths apply
  * in each folder. For an absolute path that is in the folder, or a glob that can match such paths, the result
- * also has a rule with the same path in the copy. Throws for a glob whose folders cannot be compared.
+ * also has a rule with the same path in the copy. A rule that asks or denies can name the folder through a link.
+ * Both folders must be real paths. Throws for a glob whose folders cannot be compared.
  */
 export function movedRules(
   rules: readonly PermissionRule[],
@@ -22,7 +23,23 @@ export function movedRules(
 
 function movedGlobs(rule: PermissionRule, from: string, to: string): readonly string[] {
   const { path, exact = false, decision } = rule;
-  if (path === undefined || !path.startsWith('/')) return [];
+  if (path === undefined) return [];
+  const moved = movedGlob(rule, from, to);
+  if (decision === 'allow') return moved;
+  const behindLinks = realGlobs(from, path, exact).flatMap((glob) =>
+    movedGlob({ ...rule, path: glob, exact: false }, from, to),
+  );
+  // An exact path can contain wildcards, so it can be equal only to the path itself.
+  return [...moved, ...(exact ? behindLinks.map(unescaped) : behindLinks)];
+}
+
+function unescaped(glob: string): string {
+  return glob.replace(/\\(.)/g, '$1');
+}
+
+function movedGlob(rule: PermissionRule, from: string, to: string): readonly string[] {
+  const { path = '', exact = false, decision } = rule;
+  if (!path.startsWith('/')) return [];
   const nocase = decision !== 'allow';
   if (exact) {
     const [given, folder] = nocase ? [path.toLowerCase(), from.toLowerCase()] : [path, from];
@@ -30,9 +47,10 @@ function movedGlobs(rule: PermissionRule, from: string, to: string): readonly st
     return [`${to}${path.slice(from.length)}`];
   }
   // The folders of the path before its first wildcard.
-  const { base } = picomatch.scan(path);
+  const { base, rest } = splitGlob(path);
   const [plain, folder] = nocase ? [base.toLowerCase(), from.toLowerCase()] : [base, from];
-  if (lexicalPath(folder, plain).isInside) return [`${escapeGlob(to)}${path.slice(from.length)}`];
+  if (lexicalPath(folder, plain).isInside)
+    return [[escapeGlob(`${to}${base.slice(from.length)}`), rest].filter(isNamed).join('/')];
   if (!lexicalPath(plain, folder).isInside) return [];
   // A group can contain slashes, so its names cannot be compared one by one.
   if (/\{|[@?*+!]\(/.test(path)) throw cannotMoveError(path);
@@ -47,10 +65,11 @@ function movedGlobs(rule: PermissionRule, from: string, to: string): readonly st
  * Returns what is left of a glob after its first names have matched the folders. `**` matches any number of
  * folders, so there can be several rests. An empty rest stands for everything in the last folder.
  */
-function restsBelow(
+export function restsBelow(
   glob: readonly string[],
   folders: readonly string[],
   nocase: boolean,
+  compile: (name: string) => (folder: string) => boolean = (name) => compileGlob(name, { nocase }),
 ): readonly (readonly string[])[] {
   let starts = new Set([0]);
   const isWide = nocase;
@@ -61,7 +80,7 @@ function restsBelow(
       const name = glob[start];
       if (name === undefined) isCovered ||= isWide;
       else if (name === '**') next.add(start);
-      else if (compileGlob(name, { nocase })(folder)) next.add(start + 1);
+      else if (compile(name)(folder)) next.add(start + 1);
     }
     starts = next;
   }
@@ -77,9 +96,7 @@ function skipGlobstars(glob: readonly string[], starts: ReadonlySet<number>): Re
   return all;
 }
 
-function escapeGlob(path: string): string {
-  return path.replace(/[\\*?[\]{}()!+@]/g, '\\$&');
-}
+const isNamed = (part: string) => part !== '';
 
 function cannotMoveError(path: string): AgentError {
   const way = 'Write it without braces and groups, or relative to the folder';

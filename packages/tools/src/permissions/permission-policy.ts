@@ -90,7 +90,10 @@ export interface PermissionPolicy extends PolicyData {
    * a path below.
    */
   mayReach(tool: string, path: ReadPath): boolean;
-  /** Returns the paths that a tool must not see, for the `exclude` option of the search tools. */
+  /**
+   * Returns the paths that a tool must not see, for the `exclude` option of the search tools. If a path of a rule
+   * leads through a link, the result also has its real path.
+   */
   deniedPaths(tool: string): readonly string[];
 }
 
@@ -133,8 +136,8 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     throw invalidPolicyError('a further decision', `${maxRemembered} are remembered already`);
   }
   const compiled = [
-    ...rules.map((rule) => compileRule(rule, false)),
-    ...remembered.map((rule) => compileRule(rule, true)),
+    ...rules.map((rule) => compileRule(rule, false, root)),
+    ...remembered.map((rule) => compileRule(rule, true, root)),
   ];
   const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
   const mayRead = ({ path, kind, isNamesOnly }: ReadPath) => {
@@ -162,8 +165,8 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     ruleFor: (call, decision) =>
       narrowestRule(call, decision, toolKindOf(call.tool, kinds, call.isRemote), root),
     deniedPaths: (tool) =>
-      rulesOf(tool).flatMap(({ rule: { decision, path } }) =>
-        decision === 'deny' && path !== undefined ? [path] : [],
+      rulesOf(tool).flatMap(({ rule, globs }) =>
+        rule.decision === 'deny' ? globs().map(({ glob }) => glob) : [],
       ),
   };
 }

@@ -2,6 +2,8 @@ import { AgentError, type Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
 import { globProblem } from '../workspace/compile-glob.ts';
 import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
+import { recent } from '../workspace/real-form.ts';
+import { realGlobs } from '../workspace/real-globs.ts';
 import { splitCommand } from './split-command.ts';
 
 /** A rule that decides about certain tool calls. It matches a call if all of its fields match. */
@@ -43,13 +45,32 @@ export interface CompiledRule {
   /** The subject of the rule: paths, commands, hosts, or all calls of the tool. */
   readonly about: 'path' | 'command' | 'host' | 'tool';
   matchesPath(path: LexicalPath): boolean;
+  /**
+   * The globs of a rule that asks or denies: its path, and absolute globs for the real paths behind links in it.
+   * Empty for all other rules.
+   */
+  globs(): readonly RuleGlob[];
   matchesHost(host: string): boolean;
   /** The words with which a command must begin. */
   readonly words: readonly string[];
 }
 
-/** Prepares a rule. Throws if the rule cannot have the intended effect. */
-export function compileRule(rule: PermissionRule, isRemembered: boolean): CompiledRule {
+/** One form of the path of a rule. */
+interface RuleGlob {
+  readonly glob: string;
+  /** See `PermissionRule.exact`. */
+  readonly exact: boolean;
+}
+
+/**
+ * Prepares a rule. Relative paths in it start at the root, which must be a real path. Throws if the rule cannot
+ * have the intended effect.
+ */
+export function compileRule(
+  rule: PermissionRule,
+  isRemembered: boolean,
+  root: string,
+): CompiledRule {
   const { tool = '*', path, command, host, exact = false, decision } = rule;
   if (!['allow', 'ask', 'deny'].includes(decision))
     throw invalidRuleError(rule, 'its decision must be allow, ask or deny');
@@ -67,6 +88,11 @@ export function compileRule(rule: PermissionRule, isRemembered: boolean): Compil
   }
   if (path === '' || path?.startsWith('!'))
     throw invalidRuleError(rule, 'its path is not a valid glob');
+  // The policy compares paths without such parts, so the rule would never apply.
+  if (decision !== 'allow' && path?.split('/').includes('..'))
+    throw invalidRuleError(rule, 'its path contains "..". Write the absolute path');
+  if (decision !== 'allow' && path !== undefined && /^~(?:\/|$)/.test(path))
+    throw invalidRuleError(rule, 'nothing replaces "~" in its path. Write the absolute path');
   const problem = globProblem(tool) ?? (exact ? undefined : globProblem(path ?? ''));
   if (problem !== undefined) throw invalidRuleError(rule, problem);
   return {
@@ -74,10 +100,33 @@ export function compileRule(rule: PermissionRule, isRemembered: boolean): Compil
     isRemembered,
     matchesTool: picomatch(tool, { dot: true }),
     about: subjectOf(rule),
-    matchesPath:
-      path === undefined ? () => false : pathMatcher(path, { exact, isWide: decision !== 'allow' }),
+    ...pathParts(rule, root),
     matchesHost: hostMatcher(host),
     words: command === undefined || exact ? [] : wordsOf(rule, command),
+  };
+}
+
+/** Returns the parts of a rule that are about its path. */
+function pathParts(
+  { path, exact = false, decision }: PermissionRule,
+  root: string,
+): Pick<CompiledRule, 'matchesPath' | 'globs'> {
+  if (path === undefined) return { matchesPath: () => false, globs: () => [] };
+  const isWide = decision !== 'allow';
+  const matches = pathMatcher(path, { exact, isWide });
+  // A rule that allows need not match the real path. The policy then asks.
+  if (!isWide) return { matchesPath: matches, globs: () => [] };
+  const behindLinks = recent(() => {
+    const globs = realGlobs(root, path, exact);
+    return { globs, matchers: globs.map((glob) => pathMatcher(glob, { isWide })) };
+  });
+  return {
+    matchesPath: (given) =>
+      matches(given) || behindLinks().matchers.some((matchesReal) => matchesReal(given)),
+    globs: () => [
+      { glob: path, exact },
+      ...behindLinks().globs.map((glob) => ({ glob, exact: false })),
+    ],
   };
 }
 

@@ -1,5 +1,15 @@
 import { readdirSync } from 'node:fs';
 import { compileGlob } from '../workspace/compile-glob.ts';
+import { isCutName, withOldNames } from '../workspace/kept-names.ts';
+import {
+  chainEnds,
+  gitSettings,
+  isSecretName,
+  publicNames,
+  secretChains,
+  secretFolders,
+  setOf,
+} from './read-only/secret-names.ts';
 
 /** The reason why a path needs an approval, and the part of the path that causes it. */
 export interface Protection {
@@ -17,6 +27,7 @@ export function writeProtection(path: string): Protection | undefined {
   const segment =
     segments.find((name) => codeFolders.has(name)) ??
     lastIf(segments, (name) => codeFiles.has(name) || codePatterns.some((one) => one.test(name))) ??
+    (isCutName(path) ? segments.at(-1) : undefined) ??
     endOfChain(segments, codeChains);
   return segment === undefined ? undefined : { segment, why: 'runs_code' };
 }
@@ -68,6 +79,7 @@ export function readProtection(path: string): Protection | undefined {
   const segment =
     (isPublic ? undefined : segments.find((name) => secretFolders.has(name))) ??
     lastIf(segments, isSecretName) ??
+    (isCutName(path) ? segments.at(-1) : undefined) ??
     lastIf(segments, (name) => segments.includes('.git') && gitSettings.test(name)) ??
     endOfChain(segments, secretChains);
   return segment === undefined ? undefined : { segment, why: 'secret' };
@@ -89,15 +101,14 @@ export function secretNamesIn(folder: string): (name: string) => boolean {
   return (given) => {
     if (isInChain) return true;
     if (!asciiOnly.test(given)) return readProtection(`${folder}/${given}`) !== undefined;
-    const name = given.toLowerCase();
+    if (isCutName(given)) return true;
+    const name = withOldNames(given).toLowerCase();
     if ((isInSecret || secretFolders.has(name)) && !publicNames.test(name)) return true;
     if (isSecretName(name)) return true;
     if ((isInGit || name === '.git') && gitSettings.test(name)) return true;
     return chainEnds.has(name) && ends.some((end) => secretChains.has(`${end}/${name}`));
   };
 }
-
-const setOf = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/));
 
 /** Names of folders. Programs execute the files in these folders, or use them as settings. */
 const codeFolders = setOf(
@@ -172,86 +183,13 @@ const codeChains = setOf(
   tools/bazel gradle/wrapper mise/config.toml mise/config.local.toml mise/conf.d`,
 );
 
-const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store .secrets');
-/**
- * Matches the settings of git, including copies and the settings of submodules and worktrees. Addresses in
- * these files can contain passwords.
- */
-const gitSettings = /^config(?:\W|$)/;
-const secretChains = setOf(
-  `.git/config .config/gcloud .config/gh .config/rclone .config/millrace .local/share/millrace
-  .cargo/credentials .m2/settings.xml`,
-);
-/** The last names of the chains. */
-const chainEnds: ReadonlySet<string> = new Set(
-  [...secretChains].map((chain) => chain.slice(chain.lastIndexOf('/') + 1)),
-);
-const secretFiles = setOf(
-  `.env .envrc .npmrc .pypirc .netrc _netrc .pgpass .my.cnf .mylogin.cnf .htpasswd .git-credentials
-  .dockercfg .s3cfg .boto .vault-token .terraformrc kubeconfig credentials credentials.json
-  credentials.yml credentials.yaml credentials.toml credentials.ini credentials.csv
-  .credentials.json secrets.json secrets.yml secrets.yaml secrets.toml secret.json secret.yml
-  secret.yaml master.key .dev.vars .vault_pass .vault_pass.txt .vault-pass local.settings.json
-  kubeconfig.yaml kubeconfig.yml .claude.json .zhistory .histfile .lesshst .viminfo`,
-);
-const secretEndings =
-  /(?:^\.env[._-]|\.env$|\.pem$|\.key$|\.p12$|\.pfx$|\.jks$|\.keystore$|\.kdbx$|\.ppk$|\.tfvars(?:\.json)?$|\.tfstate(?:\.\d+)?$)/;
-/**
- * Matches names such as `prod.env.local`. It does not match `config.env.ts`, because files with such endings
- * are code.
- */
-const environmentName =
-  /\.env\.(?:local|dev|development|test|ci|stage|staging|prod|production|secrets?|private)$/;
-const serviceAccountName =
-  /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|^(?=.*-firebase-adminsdk-).*\.json$/;
-const historyName = /^\.[a-z0-9_]+_history$/;
-/** Matches an ending that editors and users add to a copy of a file. */
-const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)$/;
-/** Maximum number of endings of one name. Removing thousands of endings would take long. */
-const maxCopyEndings = 8;
-/** Matches the names of private keys, which have no file extension. */
-const privateKeyName = /^id_[a-z0-9_-]+$/;
-const clientSecretName = /^client_secret.*\.json$/;
-const exampleName = /(?:^|[._-])(?:example|sample|template|dist|defaults)(?:$|[._-])/;
-/** Matches the names of public files, which may be in a folder of secrets. */
-const publicNames = /\.pub$|^known_hosts$/;
-
-const secretPatterns = [
-  ...[secretEndings, environmentName, serviceAccountName, historyName],
-  ...[privateKeyName, clientSecretName],
-];
-
-/** Matches if one of the patterns matches. One expression is faster than many. */
-const anySecretPattern = new RegExp(secretPatterns.map(({ source }) => `(?:${source})`).join('|'));
-
-function isSecretName(name: string): boolean {
-  const isListed = secretFiles.has(name) || anySecretPattern.test(name);
-  if (!isListed && !copyEnding.test(name)) return false;
-  if (publicNames.test(name) || exampleName.test(name)) return false;
-  const original = withoutCopyEndings(name);
-  if (publicNames.test(original) || exampleName.test(original)) return false;
-  // An editor keeps a copy of an open file. The name of this copy can start with `.`, `#` or `.#`.
-  const names = [name, original, original.replace(/^(?:\.?#|\.)/, '')];
-  const isCopy = original !== name;
-  return names
-    .slice(0, isCopy ? undefined : 1)
-    .some((one) => secretFiles.has(one) || anySecretPattern.test(one));
-}
-
-function withoutCopyEndings(name: string): string {
-  let rest = name;
-  for (let left = maxCopyEndings; left > 0 && copyEnding.test(rest); left--)
-    rest = rest.replace(copyEnding, '');
-  return rest;
-}
-
 /**
  * Returns the segments of a path in a normal form. Some file systems ignore letter case or invisible
  * characters. The normal form removes both differences, so a different spelling of the same name is found.
  */
 function segmentsOf(path: string): readonly string[] {
   return (
-    path
+    withOldNames(path)
       .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
       // The conversion to upper case comes first, because some letters have several lower-case forms.
       .toUpperCase()

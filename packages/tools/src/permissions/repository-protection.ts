@@ -4,8 +4,8 @@ import { SandboxError } from '../contract/sandbox.ts';
 import { completesBare } from '../git/repositories/read-folder.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
-import { followLinks, realPathOf } from '../sandbox/protected-paths.ts';
 import { isInside } from '../workspace/match-path.ts';
+import { followLinks, pathForms } from '../workspace/real-form.ts';
 import { protectedNames } from './protected-paths.ts';
 
 /** Maximum number of workspaces for which the last search result is kept. */
@@ -22,7 +22,7 @@ const searches = new Map<string, RepositorySearch>();
 export function nameThatGitObeys(root: string, path: string): string | undefined {
   try {
     const place = gitPlaces(root, searchOf(root), { hasMissing: true }).guarded.find((one) =>
-      [one, realPathOf(one)].some((at) => isAtOrBelow(at, path)),
+      pathForms(one).some((at) => isAtOrBelow(at, path)),
     );
     return place === undefined ? newRepositoryOf(root, path) : basename(place);
   } catch (error) {

@@ -39,7 +39,8 @@ export async function applyFilePlan(
     }
   } catch (error) {
     for (const { path, from, to } of done.toReversed()) {
-      // The previous state can contain a repository, which may be restored.
+      // Normally, a write that creates a repository is refused. If the previous state had a repository, this
+      // code must restore it.
       const bound = workspace.boundTo(judgedText(workspace.root, path));
       await applyStep(bound, { path, from: to, to: from }, contents).catch(() => {});
     }

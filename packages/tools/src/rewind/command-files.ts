@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { TrackedFiles } from '../git/repositories/tracked-files.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { pathExists } from '../search/worker/ignore-rules.ts';
 import { isInside } from '../workspace/match-path.ts';
@@ -45,7 +46,8 @@ const maxChanges = 5000;
 const changesPerSave = 200;
 
 /**
- * Creates a recorder for the files that commands change. Files that git ignores are not recorded. A change
+ * Creates a recorder for the files that commands change. Files that git ignores are not recorded, unless git tracks
+ * them. A change
  * that another person or program makes while a command runs counts as a change by the command. If the content
  * at a path may be older than the command, for example an ignored file that the command moved, the change is
  * recorded as unknown. Nothing then deletes or overwrites that file.
@@ -74,7 +76,8 @@ export function commandFiles(options: CommandFilesOptions): CommandFiles {
       const before = await folder.scan();
       await record({ ...whole, scope: 'pending' });
       return async () => {
-        const after = before && (await folder.scan());
+        // A command can change a file, and ignore it then.
+        const after = before && (await folder.scan(before.keys()));
         if (before === undefined || after === undefined) return;
         const changes = await changesBetween(root, before, after, startedMs);
         if (changes === undefined) return;
@@ -96,6 +99,7 @@ class RecordedFolder {
   #last: FolderScan = new Map();
   #work: Promise<unknown> = Promise.resolve();
   #unsaved = 0;
+  readonly #tracked = new TrackedFiles();
 
   constructor(root: string, place: string, limits: ScanLimits) {
     this.#root = root;
@@ -107,15 +111,19 @@ class RecordedFolder {
     return this.#opened;
   }
 
-  /** Returns undefined if the folder cannot be scanned, for example because the disk is full. */
-  scan(): Promise<FolderScan | undefined> {
-    const next = this.#work.then(() => this.#scanNow()).catch(() => undefined);
+  /**
+   * Returns undefined if the folder cannot be scanned, for example because the disk is full. `also` contains files
+   * that are scanned even if they are ignored now.
+   */
+  scan(also?: Iterable<string>): Promise<FolderScan | undefined> {
+    const next = this.#work.then(() => this.#scanNow(also)).catch(() => undefined);
     this.#work = next;
     return next;
   }
 
-  async #scanNow(): Promise<FolderScan | undefined> {
-    // Each scan would copy the copies of the last one.
+  async #scanNow(also?: Iterable<string>): Promise<FolderScan | undefined> {
+    // If the folder of the copies were inside of the scanned folder, each scan would also copy the copies of
+    // the last scan.
     const place = resolve(this.#place);
     if (isInside(this.#root, place)) return undefined;
     if (this.#opened === undefined) {
@@ -123,7 +131,10 @@ class RecordedFolder {
       this.#last = this.#opened.load();
     }
     const earlier = this.#last;
-    const scan = await scanFolder(this.#root, earlier, this.#opened, this.#limits);
+    const scan = await scanFolder({
+      ...{ root: this.#root, earlier, copies: this.#opened, limits: this.#limits },
+      ...{ tracked: this.#tracked, also },
+    });
     if (scan === undefined) return undefined;
     this.#last = scan;
     for (const [path, { stamp }] of scan) if (earlier.get(path)?.stamp !== stamp) this.#unsaved++;

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, readSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { FileVersion } from '@millrace/core';
+import { errorCodeOf } from '../contract/workspace-error.ts';
+import type { TrackedFiles } from '../git/repositories/tracked-files.ts';
 import { readProtection } from '../permissions/protected-paths.ts';
 import { startingRules } from '../search/worker/ignore-rules.ts';
 import { openWalkedFile } from '../search/worker/searched-files.ts';
 import { createWalkReport, type WalkedFile, walkFiles } from '../search/worker/walk-files.ts';
-import { folderOpener } from '../workspace/folder.ts';
+import { type Folder, folderOpener } from '../workspace/folder.ts';
 import type { FileCopies, FolderScan, ScannedFile } from './file-copies.ts';
 
 export interface ScanLimits {
@@ -24,37 +27,89 @@ const sliceLength = 128;
 /** File systems update the times of files in steps. This is longer than any such step. */
 const stampStepNs = 2_000_000_000n;
 
+/** The places of a scan. */
+export interface ScanOptions {
+  readonly root: string;
+  /** The last scan. A file with the same stamp is not read again. */
+  readonly earlier: FolderScan;
+  readonly copies: FileCopies;
+  readonly limits: ScanLimits;
+  readonly tracked: TrackedFiles;
+  /**
+   * The paths of further files to scan, although they may be ignored now. A command can change a file and ignore
+   * it then. Default: none.
+   */
+  readonly also?: Iterable<string> | undefined;
+}
+
 /**
  * Reads which files a folder has, and keeps a copy of each content that `earlier` does not have. Ignored
- * files and `.git` are left out. Returns undefined if the folder has too many entries.
+ * files and `.git` are left out, but a file in the index of git is not ignored. Returns undefined if the folder has
+ * too many entries.
  */
-export async function scanFolder(
-  root: string,
-  earlier: FolderScan,
-  copies: FileCopies,
-  { maxFiles, maxFileBytes, maxTotalBytes }: ScanLimits,
-): Promise<FolderScan | undefined> {
+export async function scanFolder(options: ScanOptions): Promise<FolderScan | undefined> {
+  const { root, earlier, copies } = options;
+  const { maxFiles, maxFileBytes, maxTotalBytes } = options.limits;
   const { rules, path: rulesPath } = await startingRules(root, root);
   const { signal } = new AbortController();
   const walk = { rules, rulesPath, maxEntries: maxFiles, maxDepth, signal, withLinks: true };
   const report = createWalkReport();
   const files = new Map<string, ScannedFile>();
   let bytesLeft = maxTotalBytes;
+  const addFile = async (file: WalkedFile) => {
+    if (files.size % sliceLength === sliceLength - 1) await setImmediate();
+    const stats = statsOf(file);
+    if (stats === undefined || stats.isDirectory()) return;
+    const maxBytes = Math.min(maxFileBytes, bytesLeft);
+    const scanned = await scanFile(file, stats, earlier.get(file.path), copies, maxBytes);
+    if (scanned.version?.isStored) bytesLeft -= scanned.version.length;
+    files.set(file.path, scanned);
+  };
   const start = await folderOpener(root)();
   try {
-    for await (const file of walkFiles(start, walk, report)) {
-      if (files.size % sliceLength === sliceLength - 1) await setImmediate();
-      const stats = statsOf(file);
-      if (stats === undefined) continue;
-      const maxBytes = Math.min(maxFileBytes, bytesLeft);
-      const scanned = await scanFile(file, stats, earlier.get(file.path), copies, maxBytes);
-      if (scanned.version?.isStored) bytesLeft -= scanned.version.length;
-      files.set(file.path, scanned);
-    }
+    for await (const file of walkFiles(start, walk, report)) await addFile(file);
+    if (report.cut !== undefined || report.unreadable > 0) return undefined;
+    // Git does not ignore a file that it tracks.
+    let missing = 0;
+    for (const paths of [options.tracked.below(root), options.also ?? []])
+      for (const path of paths) {
+        if (files.has(path) || missing > maxFiles) continue;
+        if (!existsBelow(root, path)) missing++;
+        else if (files.size >= maxFiles) return undefined;
+        else await withFile(start, path, addFile);
+      }
   } finally {
     await start.close();
   }
-  return report.cut === undefined && report.unreadable === 0 ? files : undefined;
+  return files;
+}
+
+function existsBelow(root: string, path: string): boolean {
+  return lstatSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Opens the folders above a file one by one, so that no link redirects the path. */
+async function withFile(
+  start: Folder,
+  path: string,
+  use: (file: WalkedFile) => Promise<void>,
+): Promise<void> {
+  const names = path.split('/');
+  const name = names.pop() ?? '';
+  const opened: Folder[] = [];
+  try {
+    let folder = start;
+    for (const inner of names) {
+      folder = await folder.enter(inner);
+      opened.push(folder);
+    }
+    await use({ name, path, folder, isLink: false });
+  } catch (error) {
+    // A folder is a link now, or it was removed. The file does not exist at this path.
+    if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCodeOf(error) ?? '')) throw error;
+  } finally {
+    for (const one of opened) await one.close();
+  }
 }
 
 function statsOf({ folder, name }: WalkedFile): BigIntStats | undefined {

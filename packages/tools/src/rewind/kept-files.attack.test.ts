@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -106,3 +107,21 @@ test('18.261: attack: taking back a change writes through a folder that became a
   await expect(undo()).rejects.toThrow('copies/server.js');
   expect(readFileSync(join(root, 'tools/server.js'), 'utf8')).toBe('good');
 });
+
+test.each([
+  ['that git tracks', 'echo new > dist/a.js'],
+  ['that the command ignores', 'echo new > notes.txt; echo "*" > .gitignore'],
+])(
+  '18.537: attack: a command changes an ignored file %s, and the change cannot be taken back',
+  async (_, command) => {
+    const root = temporaryFolder();
+    const files = { '.gitignore': 'dist/\n', 'dist/a.js': 'old', 'notes.txt': 'old' };
+    writeTree(root, files);
+    execFileSync('git', ['init', '-q'], { cwd: root });
+    execFileSync('git', ['add', '-f', 'dist/a.js'], { cwd: root });
+    const { undo } = await runRecorded({ root, copies: temporaryFolder() }, [command]);
+    await undo();
+    const after = Object.keys(files).map((name) => [name, readFileSync(join(root, name), 'utf8')]);
+    expect(Object.fromEntries(after)).toEqual(files);
+  },
+);

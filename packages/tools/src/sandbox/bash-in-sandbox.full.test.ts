@@ -142,6 +142,30 @@ test('the tool offers what the sandbox can give', async (context) => {
   );
 });
 
+test('a sandbox that worked is not tested again, and a wrong name is', async (context) => {
+  let stored: string | undefined;
+  const written: (string | undefined)[] = [];
+  const tested = {
+    read: () => stored,
+    write: (name: string | undefined) => {
+      written.push(name);
+      stored = name;
+    },
+  };
+  await confined(context, { tested });
+  const [first] = written;
+  expect(first).toMatch(/bwrap .* user:\[\d+\]/);
+  const { run } = await confined(context, { tested });
+  expect(written).toEqual([first]);
+  expect(await run('echo works')).toMatchObject({ text: 'works' });
+  // The name has the options that decide whether the sandbox works.
+  await confined(context, { tested, unixSockets: true });
+  expect(written).toHaveLength(2);
+  stored = 'another machine';
+  await confined(context, { tested });
+  expect(written).toEqual([first, expect.any(String), first]);
+});
+
 test('the whole disk cannot be a workspace', async (context) => {
   await confined(context);
   const { sandbox } = await findSandbox();

@@ -22,9 +22,9 @@ import { PackageRepositories } from '../git/repositories/package-repositories.ts
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
-import { keyPlaces } from './key-places.ts';
+import { keyPlaces } from './places/key-places.ts';
 import { claimFolder, createPrivateFolder, isAway } from './private-folder.ts';
-import { probeSandbox } from './probe-sandbox.ts';
+import { probeSandbox, testName } from './probe-sandbox.ts';
 import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
@@ -57,10 +57,15 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
+  const { tested } = options;
+  const name = tested && testName(program, { unixSockets });
+  if (name !== undefined && tested?.read() === name)
+    return { sandbox: new Bubblewrap(program, filter, options) };
   // The probe uses no options that contain paths. Such an option must not determine whether a sandbox exists.
   const probed = new Bubblewrap(program, filter, { unixSockets });
   const problem = await probeSandbox(probed);
   probed.close();
+  tested?.write(problem === undefined ? name : undefined);
   if (problem === undefined) return { sandbox: new Bubblewrap(program, filter, options) };
   const reason = `bubblewrap cannot run: ${problem}`;
   return { sandbox: undefined, problem: 'failed', reason, advice: permit };

@@ -40,6 +40,7 @@ const known: Readonly<Record<keyof SandboxOptions, (value: unknown) => boolean>>
   writable: (value) => isPathList(value) && value.every((path) => isAbsolute(path) && path !== '/'),
   unixSockets: (value) => typeof value === 'boolean',
   limits: isLimits,
+  tested: (value) => typeof value === 'object' && value !== null,
 };
 
 function isPathList(value: unknown): value is readonly string[] {

@@ -1,12 +1,4 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readGitSettings } from '../git/read-git-settings.ts';
@@ -17,6 +9,7 @@ import {
   type RepositorySearch,
   tooManyRepositories,
 } from '../git/repositories/repository-search.ts';
+import { entryOf } from '../workspace/real-form.ts';
 
 /**
  * Returns the places in the workspace that can make git run programs:
@@ -240,17 +233,6 @@ function addLinkedHooks(folder: string, found: Set<string>): void {
  */
 function withoutHelpers(hooks: string): string {
   return basename(hooks) === '_' ? dirname(hooks) : hooks;
-}
-
-/**
- * Returns the file status. Returns undefined if the path does not exist, or if this user cannot access it.
- */
-export function entryOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }
 
 /**

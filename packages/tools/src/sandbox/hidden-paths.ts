@@ -1,9 +1,11 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import picomatch from 'picomatch';
-import { findRepositoryRoot, runGit } from '../git/run-git.ts';
+import { VersionStores } from '../git/repositories/version-stores.ts';
+import { restsBelow } from '../permissions/moved-rules.ts';
 import type { PermissionPolicy } from '../permissions/permission-policy.ts';
-import { isInside } from '../workspace/match-path.ts';
+import { compileGlob } from '../workspace/compile-glob.ts';
+import { isInside, lexicalPath, pathMatcher } from '../workspace/match-path.ts';
+import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
 
 /** The paths that the rules of a policy deny for commands. */
 export interface DeniedPaths {
@@ -21,6 +23,8 @@ const nothing: DeniedPaths = { hide: [], pin: [] };
 
 /** Maximum number of entries to check, because each check takes time. */
 const maxEntries = 200_000;
+/** The same for folders that are searched because a link leads to them. */
+const maxLinkedEntries = 20_000;
 const maxHidden = 500;
 
 /**
@@ -39,39 +43,66 @@ export async function findDeniedPaths(
 ): Promise<DeniedPaths> {
   const globs = policy.deniedPaths(tool);
   if (globs.length === 0) return nothing;
-  const outside = await findOutside(policy.root, globs);
+  const outside = await findOutside(policy, globs);
   const inside = await findInside(policy, tool);
   const all = [...outside.hide, ...inside.hide];
   // With a gap, the sandbox still hides the paths that were found, because a user can approve the command.
-  const hide = all.slice(0, maxHidden);
+  const hide = [...new Set(all)].slice(0, maxHidden);
   const isByPath = globs.some((glob) => glob.includes('/'));
   const pin = isByPath ? foldersAbove(policy.root, hide) : [];
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
-  const gap = tooMany ?? inside.gap ?? outside.gap ?? (await findTracked(policy, tool));
+  const gap = tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
   return { hide, pin, ...(gap !== undefined && { gap }) };
 }
 
 type Found = Omit<DeniedPaths, 'pin'>;
 
+type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths'> & {
+  /** False if the rules deny no path in a folder. Default: true. */
+  readonly mayDenyIn?: ((folder: string) => boolean) | undefined;
+};
+
+/** A folder to search, with the rules that apply to its real paths. */
+interface SearchedFolder {
+  readonly folder: string;
+  readonly rules: SearchRules;
+  /** True if the folder is the target of a link, and the rules are those for the path of the link. */
+  readonly isLinked: boolean;
+}
+
 /**
- * Finds the denied paths in the workspace. It searches the upper folders first, and it continues after a gap,
- * so that many or strange names in one folder do not reveal the denied files of other folders.
+ * Finds the denied paths in the workspace. It searches the upper folders first. If a folder or a name cannot be
+ * checked (a gap), it continues with the other folders, so that their denied files are still hidden. A link to a
+ * folder is followed if a rule can match a path below the link.
  */
-async function findInside(policy: PermissionPolicy, tool: string): Promise<Found> {
+async function findInside(
+  policy: PermissionPolicy,
+  tool: string,
+): Promise<Found & { readonly stores: VersionStores }> {
   const { root } = policy;
   const hide: string[] = [];
-  const folders = [root];
-  let entries = 0;
+  const folders: SearchedFolder[] = [{ folder: root, rules: policy, isLinked: false }];
+  const followed = new Set<string>();
+  const entries = { inside: 0, linked: 0 };
+  const compile = compiledNames();
+  const stores = new VersionStores();
   let gap: string | undefined;
-  for (const folder of folders) {
+  for (const { folder, rules, isLinked } of folders) {
     const found = await readdir(folder, { withFileTypes: true }).catch(codeOf);
     if (typeof found === 'string') {
       if (found !== 'ENOENT') gap ??= `${folder} cannot be searched for denied paths`;
       continue;
     }
-    entries += found.length;
-    if (entries > maxEntries)
-      return { hide, gap: `the workspace has more than ${maxEntries} entries` };
+    entries[isLinked ? 'linked' : 'inside'] += found.length;
+    if (entries.inside > maxEntries)
+      return { hide, stores, gap: `the workspace has more than ${maxEntries} entries` };
+    if (entries.linked > maxLinkedEntries)
+      return { hide, stores, gap: `linked folders have more than ${maxLinkedEntries} entries` };
+    if (!isLinked)
+      stores.add(
+        folder,
+        found.map(({ name }) => name),
+      );
     for (const entry of found) {
       const path = join(folder, entry.name);
       if (entry.name.includes(undecodable)) {
@@ -80,33 +111,109 @@ async function findInside(policy: PermissionPolicy, tool: string): Promise<Found
       }
       if (isObjectFolder(path)) continue;
       if (entry.isSymbolicLink()) {
-        // A link is not hidden, because a rule can allow its target. If the link is denied, its target is hidden.
-        const target = await deniedTarget(policy, tool, path);
+        const target = await realpath(path).catch(() => undefined);
         if (target === undefined) continue;
-        if (isProgramPlace(target)) gap ??= `${path} leads to programs of the system`;
-        else if (isInside(target, root))
-          gap ??= `${path} leads to a folder that contains the workspace`;
-        else hide.push(target);
+        const below = rulesBelow(rules.deniedPaths(tool), { compile, root, link: path, target });
+        // A link is not hidden, because a rule can allow its target. If the link is denied, its target is hidden.
+        if (isDeniedLink(rules, tool, path)) {
+          if (isProgramPlace(target)) gap ??= `${path} leads to programs of the system`;
+          else if (isInside(target, root))
+            gap ??= `${path} leads to a folder that contains the workspace`;
+          else hide.push(target);
+        } else if (below === undefined) gap ??= `${path} leads to paths that may be denied`;
+        else if (below.length > 0 && (await isFolder(target))) {
+          const key = [target, ...below].join('\0');
+          if (followed.has(key)) continue;
+          followed.add(key);
+          folders.push({ folder: target, rules: rulesFor(root, below), isLinked: true });
+        }
         continue;
       }
-      if (!policy.mayReach(tool, { path, kind: 'read' })) hide.push(path);
-      else if (entry.isDirectory()) folders.push(path);
-      if (hide.length > maxHidden) return { hide, gap };
+      if (rules.mayReach(tool, { path, kind: 'read' })) {
+        if (entry.isDirectory() && rules.mayDenyIn?.(path) !== false)
+          folders.push({ folder: path, rules, isLinked });
+      } else if (isLinked && isProgramPlace(path))
+        gap ??= `${path} has programs of the system, and a rule denies a link to it`;
+      else hide.push(path);
+      if (hide.length > maxHidden) return { hide, stores, gap };
     }
   }
-  return { hide, gap };
+  return { hide, stores, gap };
 }
 
-/** Returns the real path of a link if a rule denies the link, or the files below it. */
-async function deniedTarget(
-  policy: PermissionPolicy,
-  tool: string,
-  link: string,
-): Promise<string | undefined> {
-  const isDenied = [link, join(link, 'file')].some(
-    (path) => !policy.mayReach(tool, { path, kind: 'read' }),
-  );
-  return isDenied ? realpath(link).catch(() => undefined) : undefined;
+/** True if a rule denies a link, or the files below it. */
+function isDeniedLink(rules: SearchRules, tool: string, link: string): boolean {
+  return [link, join(link, 'file')].some((path) => !rules.mayReach(tool, { path, kind: 'read' }));
+}
+
+/** Returns rules that deny absolute globs. The search itself follows the links. */
+function rulesFor(root: string, globs: readonly string[]): SearchRules {
+  const matchers = globs.map((glob) => pathMatcher(glob, { isWide: true }));
+  const bases = globs.map((glob) => splitGlob(glob).base);
+  return {
+    deniedPaths: () => globs,
+    mayDenyIn: (folder) => bases.some((base) => isInside(base, folder) || isInside(folder, base)),
+    mayReach: (_, { path }) => !matchers.some((matches) => matches(lexicalPath(root, path))),
+  };
+}
+
+interface FollowedLink {
+  /** Returns a function that tests a name. */
+  readonly compile: (glob: string) => (name: string) => boolean;
+  readonly root: string;
+  readonly link: string;
+  readonly target: string;
+}
+
+/**
+ * Returns absolute globs for the real paths of what the globs deny below a link. The result omits globs that apply
+ * in any folder, such as `.env`: the search finds a target in the workspace by its own path too, and the
+ * sandbox does not hide such names outside of the workspace. Returns undefined if the names of a glob cannot be
+ * compared with the link.
+ */
+function rulesBelow(
+  globs: readonly string[],
+  { compile, root, link, target }: FollowedLink,
+): readonly string[] | undefined {
+  const found = new Set<string>();
+  for (const glob of globs) {
+    const isAbsoluteGlob = glob.startsWith('/');
+    if (!glob.includes('/') || !(isAbsoluteGlob || isInside(root, link))) continue;
+    const from = isAbsoluteGlob ? '/' : root;
+    const base = join(from, splitGlob(glob).base);
+    if (!isInside(base, link) && !isInside(link, base)) continue;
+    // A group can contain slashes, so its names cannot be compared one by one.
+    if (/[{(][^})]*\//.test(glob)) return undefined;
+    const names = namesOf(glob.replace(/^(?:\.\/)+/, ''));
+    const start = Math.max(
+      0,
+      names.findIndex((name) => name !== '**'),
+    );
+    for (const rest of restsBelow(names, namesOf(link.slice(from.length)), true, compile)) {
+      // Such a rest applies in all folders of the workspace, as a rule without a slash.
+      if (start > 0 && rest.length >= names.length - start) continue;
+      found.add([escapeGlob(target), ...(rest.length === 0 ? ['**'] : rest)].join('/'));
+    }
+  }
+  return [...found].toSorted();
+}
+
+/** Returns a function that compiles each glob once. */
+function compiledNames(): FollowedLink['compile'] {
+  const known = new Map<string, (name: string) => boolean>();
+  return (glob) => {
+    const fits = known.get(glob) ?? compileGlob(glob, { nocase: true });
+    known.set(glob, fits);
+    return fits;
+  };
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.split('/').filter((name) => name !== '');
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 const programFolders = [
@@ -133,32 +240,26 @@ function isObjectFolder(path: string): boolean {
 }
 
 /** Finds the absolute paths outside of the workspace. A pattern in the middle of a path cannot be hidden. */
-async function findOutside(root: string, globs: readonly string[]): Promise<Found> {
+async function findOutside(
+  { root, rules, remembered }: PermissionPolicy,
+  globs: readonly string[],
+): Promise<Found> {
   const hide: string[] = [];
+  const named = new Set([...rules, ...remembered].map(({ path }) => path));
+  let gap: string | undefined;
   for (const glob of globs.filter((one) => one.startsWith('/'))) {
-    const { base, glob: pattern, isGlob } = picomatch.scan(glob.replace(/\/$/, ''));
-    const target = isGlob ? base : glob;
-    const isWhole = !isGlob || pattern === '**' || pattern === '**/*' || pattern === '*';
-    const real = await realpath(target).catch(() => undefined);
+    const { base, rest } = splitGlob(glob.replace(/\/$/, ''));
+    const isWhole = ['', '**', '**/*', '*'].includes(rest);
+    const real = await realpath(base).catch(() => undefined);
+    // `findInside` finds the paths in the workspace, because the rules also match their real paths.
     if (real === undefined || isInside(root, real)) continue;
-    if (!isWhole || isInside(real, root)) return { hide, gap: `${glob} cannot be hidden` };
-    hide.push(real);
+    // A rule of a project can name a link to such a folder.
+    if (!named.has(glob) && isProgramPlace(real)) gap ??= `${glob} leads to programs of the system`;
+    else if (isWhole && !isInside(real, root)) hide.push(real);
+    // For the real path of a rule, there is a gap for the rule itself, or `findInside` follows its links.
+    else if (named.has(glob)) gap ??= `${glob} cannot be hidden`;
   }
-  return { hide };
-}
-
-/** Returns a gap if git tracks a denied file, because its repository then contains the content. */
-async function findTracked(policy: PermissionPolicy, tool: string): Promise<string | undefined> {
-  const { root } = policy;
-  if ((await findRepositoryRoot(root)) === undefined) return undefined;
-  const listed = await runGit(['ls-files', '-z'], { cwd: root, env: process.env });
-  if (listed === undefined || listed.isCut)
-    return 'the repository cannot be checked for denied files';
-  const tracked = listed.output
-    .toString('utf8')
-    .split('\0')
-    .find((path) => path !== '' && !policy.mayReach(tool, { path, kind: 'read' }));
-  return tracked && `git tracks ${tracked}, which is denied`;
+  return { hide, gap };
 }
 
 function foldersAbove(root: string, paths: readonly string[]): readonly string[] {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import type { Sandbox } from '../contract/sandbox.ts';
 
 const probeTimeoutMs = 5000;
@@ -26,6 +27,25 @@ export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined
     });
   } finally {
     await finish();
+  }
+}
+
+/**
+ * Returns a name for everything that decides whether bubblewrap works: the program, the start of the machine, the
+ * user and the namespaces of this process. Returns undefined if the system does not tell.
+ */
+export function testName(
+  program: string,
+  { unixSockets }: { readonly unixSockets: boolean },
+): string | undefined {
+  try {
+    const { dev, ino, size, mtimeMs, uid, mode } = statSync(program);
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const spaces = ['user', 'mnt', 'pid'].map((kind) => readlinkSync(`/proc/self/ns/${kind}`));
+    const file = [program, dev, ino, size, mtimeMs, uid, mode];
+    return [...file, boot, ...spaces, process.getuid?.(), unixSockets].join(' ');
+  } catch {
+    return undefined;
   }
 }
 

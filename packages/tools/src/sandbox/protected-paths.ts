@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isBelow } from '../workspace/match-path.ts';
-import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
+import { entryOf, followLinks, maxLinks, pathFollower } from '../workspace/real-form.ts';
+import { type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /**
  * A path with the actions that a confined command must not perform on it. `pinned` means that the command
@@ -115,9 +116,6 @@ export function extendPlan(
 
 const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
 
-/** Maximum number of links in a chain of links. The kernel has the same limit. */
-const maxLinks = 40;
-
 class Planner {
   readonly #writable: readonly string[];
   readonly #guarded = new Map<string, GuardedPath>();
@@ -128,6 +126,7 @@ class Planner {
    */
   readonly #kept = new Map<string, KeptPlace['guard']>();
   readonly #modes = new Map<string, number>();
+  readonly #follow = pathFollower();
 
   constructor(writable: readonly string[], known?: GuardPlan) {
     this.#writable = writable;
@@ -140,7 +139,7 @@ class Planner {
   /** Guards a path. If the path does not exist, no command may create it. */
   guard(path: string, as: GuardReason, links = 0): void {
     const base = this.#writable.find((folder) => isBelow(folder, path));
-    if (base === undefined) return as === 'hidden' ? this.#hideElsewhere(path, links) : undefined;
+    if (base === undefined) return this.#guardElsewhere(path, as, links);
     const { guard, kept, checksLinks } = guards[as];
     this.#keepMode(base, entryOf(base));
     const names = relative(base, path).split(sep);
@@ -196,13 +195,20 @@ class Planner {
     this.#watched.set(path, { path, link: readlinkSync(path) });
   }
 
-  /** Hides a path outside the writable folders. Commands cannot create or replace paths there. */
-  #hideElsewhere(path: string, links: number): void {
-    const entry = entryOf(path);
-    if (entry === undefined) return;
-    const real = realPathOf(path);
-    if (real === path) return this.#add(path, 'hidden', entry.isDirectory());
-    if (links < maxLinks && entryOf(real) !== undefined) this.guard(real, 'hidden', links + 1);
+  /**
+   * Guards a path outside the writable folders. Commands cannot create or replace it there. But it can lead
+   * through links into a writable folder, for example if the home folder is linked, or if `~/.bashrc` is a link
+   * to a file of the workspace.
+   */
+  #guardElsewhere(path: string, as: GuardReason, links: number): void {
+    const { links: followed, real } = this.#follow(path);
+    if (real === path) {
+      const entry = as === 'hidden' ? entryOf(path) : undefined;
+      if (entry !== undefined) this.#add(path, 'hidden', entry.isDirectory());
+      return;
+    }
+    for (const link of followed) this.#watchLink(link);
+    if (links < maxLinks) this.guard(real, as, links + 1);
   }
 
   #keep(path: string, guard: KeptPlace['guard']): void {
@@ -224,8 +230,8 @@ class Planner {
       }
       return false;
     };
-    // Paths below a hidden folder do not exist for the command. Paths below a read-only folder need no guard.
-    // A mount for a pinned path there would even make it writable again.
+    // Paths below a hidden folder do not exist for the command. Paths below a read-only folder need no guard of
+    // their own. A separate mount for a pinned path in a read-only folder would even make the path writable.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
@@ -312,42 +318,5 @@ function keptFile(path: string): KeptFile | undefined {
     return { content: readFileSync(path), mode: entry.mode & 0o777 };
   } catch {
     return undefined;
-  }
-}
-
-/**
- * Follows a path from a real folder in the same way as the kernel. Returns the links on the path, and the
- * real path. A missing segment counts as a normal name.
- */
-export function followLinks(
-  folder: string,
-  path: readonly string[],
-): { readonly links: readonly string[]; readonly real: string } {
-  const links: string[] = [];
-  const rest = path.flatMap((part) => part.split(sep));
-  let at = path[0]?.startsWith(sep) ? sep : folder;
-  for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
-    const next = join(at, name);
-    // `join` has already resolved `..`, `.` and empty names, so only other names can be links.
-    const isLink = !['', '.', '..'].includes(name) && entryOf(next)?.isSymbolicLink() === true;
-    if (!isLink || links.length >= maxLinks) {
-      at = next;
-      continue;
-    }
-    links.push(next);
-    const target = readlinkSync(next);
-    rest.unshift(...target.split(sep));
-    if (target.startsWith(sep)) at = sep;
-  }
-  return { links, real: at };
-}
-
-/** Resolves the links of the existing part of a path. */
-export function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPathOf(parent), path.slice(parent.length));
   }
 }

@@ -11,7 +11,7 @@ import {
   mayReachPackages,
 } from '../permissions/read-only/unreadable-files.ts';
 import { splitCommand, type Word } from '../permissions/split-command.ts';
-import { lexicalPath } from '../workspace/match-path.ts';
+import { isInside, lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import { type DeniedPaths, findDeniedPaths } from './hidden-paths.ts';
 
@@ -88,17 +88,33 @@ const maxAllowed = 10_000;
 /**
  * Creates an `UnaskedReading` for a policy. It reads the policy for each command, so later rules apply too.
  *
+ * `elsewhere` returns the policies of further folders that commands can read, for example the folder of which the
+ * root is a copy. The sandbox also hides what they deny. Default: none.
+ *
  * @example
  * const reading = unaskedReading(() => policy);
  * const bash = bashTool({ workspace, sandbox, reading });
  * const approve = approveInSandbox(() => policy, approveByPolicy(policy, workspace), reading);
  */
-export function unaskedReading(current: () => PermissionPolicy): UnaskedReading {
+export function unaskedReading(
+  current: () => PermissionPolicy,
+  elsewhere: () => readonly PermissionPolicy[] = () => [],
+): UnaskedReading {
   // The allowed calls are stored, because files and rules can change between the decision and the execution.
   const allowed = new Set<string>();
   const hiding = new Set<string>();
   const guarding = new Set<string>();
   const markOf = (call: PolicyCall, key: string) => JSON.stringify([key, commandOf(call)]);
+  const findDenied = async (tool: string): Promise<DeniedPaths> => {
+    const { pin, ...own } = await findDeniedPaths(current(), tool);
+    const others = await Promise.all(elsewhere().map((policy) => findDeniedPaths(policy, tool)));
+    // The command cannot change the other folders, so nothing is pinned there.
+    return {
+      pin,
+      hide: [...new Set([own, ...others].flatMap(({ hide }) => hide))],
+      gap: [own, ...others].find(({ gap }) => gap !== undefined)?.gap,
+    };
+  };
   const hiddenPaths: UnaskedReading['hiddenPaths'] = async (call) => {
     const policy = current();
     const line = commandOf(call);
@@ -120,7 +136,7 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
     },
     async hideDenied(call, key) {
       if (current().deniedPaths(call.tool).length === 0) return undefined;
-      const { gap } = await findDeniedPaths(current(), call.tool);
+      const { gap } = await findDenied(call.tool);
       const isFull = hiding.size >= maxAllowed;
       if (gap === undefined && !isFull) hiding.add(markOf(call, key));
       else hiding.delete(markOf(call, key));
@@ -138,7 +154,11 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       const mustHide = hiding.delete(markOf(call, key));
       const readable = await hiddenPaths(call);
       const policy = current();
-      const isDenied = (path: string) => !policy.mayReach(call.tool, { path, kind: 'read' });
+      const others = elsewhere();
+      const isDenied = (path: string) =>
+        [policy, ...others.filter(({ root }) => isInside(root, path))].some(
+          (one) => !one.mayReach(call.tool, { path, kind: 'read' }),
+        );
       const isUnreadable = (path: string) => !policy.mayRead({ path, kind: 'read' });
       if (readable !== undefined)
         return {
@@ -147,7 +167,7 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
           hideNew: (path) => (path.includes('/node_modules/') ? isDenied : isUnreadable)(path),
         };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
-      const { hide, pin, gap } = await findDeniedPaths(current(), call.tool);
+      const { hide, pin, gap } = await findDenied(call.tool);
       if (mustHide && gap !== undefined) return { place: 'refused' };
       const guarded = mustGuard && {
         protect: protectedNames(current().root),

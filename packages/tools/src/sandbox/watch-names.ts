@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   type FSWatcher,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isHarmlessChange } from '../git/git-config.ts';
+import { isKeptName, keptNames } from '../workspace/kept-names.ts';
 import type { KeptFile, KeptPlace, WatchedName } from './protected-paths.ts';
 
 /** Watches paths while a command runs. */
@@ -151,7 +151,7 @@ function checkNewNames(
   { folder, isProtected }: NewNames,
   checkName: (name: WatchedName) => void,
 ): NameCheck {
-  const isAbout = (name: string) => isProtected(name) && !renamed.test(name);
+  const isAbout = (name: string) => isProtected(name) && !isKeptName(name);
   const protectedIn = () => namesIn(folder).filter(isAbout);
   const before = new Set(protectedIn());
   const check = () => {
@@ -205,12 +205,6 @@ function checkHidden(
   });
   return [...replacements, ...creations];
 }
-
-/** Maximum number of characters of the old name in a new name. A character has at most 4 bytes. */
-const maxKeptName = 48;
-
-/** Matches the names that `restore` gives. */
-const renamed = /\.blocked-by-sandbox-[\w-]+$/;
 
 function namesIn(folder: string): readonly string[] {
   try {
@@ -300,14 +294,12 @@ function restore(
   { path, link }: WatchedName,
   modes: ReadonlyMap<string, number>,
 ): string | undefined {
-  // The new name keeps the start of the old one, and is short enough for every file system.
-  const name = [...basename(path)].slice(0, maxKeptName).join('');
-  const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
-  if (!moveAway(path, away)) {
+  let away = moveAway(path);
+  if (away === undefined) {
     // The command may have made the folder read-only. The folder gets write permission, then the rename is
     // tried again.
     restoreModes(modes, dirname(path));
-    moveAway(path, away);
+    away = moveAway(path);
   }
   if (link !== undefined) {
     try {
@@ -358,10 +350,8 @@ function restorePlace(place: KeptPlace): string {
   const why = `The sandbox stopped the command, because another program replaced ${path} while it ran`;
   // A pinned folder itself is not restored, because the paths in it are restored one at a time.
   if (guard === 'pinned' || isAsBefore(path, file)) return `${why}. Run it again`;
-  // The new name keeps the start of the old one, and is short enough for every file system.
-  const name = [...basename(path)].slice(0, maxKeptName).join('');
-  const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
-  const isRestored = moveAway(path, away) && (file === undefined || writeAgain(path, file));
+  const away = moveAway(path);
+  const isRestored = away !== undefined && (file === undefined || writeAgain(path, file));
   if (!isRestored) return `${why}. ${path} could not be restored: tell the user to check it`;
   const now = file === undefined ? '' : ', and its earlier content is there again';
   return `${why}. The command could have changed it too, so it is now ${away}${now}. Tell the user to compare them`;
@@ -381,13 +371,17 @@ function isAsBefore(path: string, file: KeptFile | undefined): boolean {
   }
 }
 
-function moveAway(path: string, to: string): boolean {
-  try {
-    renameSync(path, to);
-    return true;
-  } catch {
-    return false;
-  }
+/** Renames a file, and returns its new path. Returns undefined if the file cannot be renamed. */
+function moveAway(path: string): string | undefined {
+  for (const name of keptNames(basename(path)))
+    try {
+      const away = join(dirname(path), name);
+      renameSync(path, away);
+      return away;
+    } catch {
+      // The name can be too long. The next name is shorter.
+    }
+  return undefined;
 }
 
 /**
@@ -402,7 +396,7 @@ function writeAgain(path: string, { content, mode }: KeptFile): boolean {
       writeFileSync(path, content, { mode, flag: 'wx' });
       return true;
     } catch {
-      moveAway(path, `${path}.blocked-by-sandbox-${randomUUID()}`);
+      moveAway(path);
     }
   }
   return false;

@@ -3,7 +3,7 @@ import { pageText } from './page-text.ts';
 /** The name of a service with a search API. */
 export type SearchService = 'brave' | 'tavily' | 'exa';
 
-/** The facts about a search service that an application needs. */
+/** The data about a search service that an application needs. */
 export interface SearchServiceInfo {
   /** The host that gets the queries. Rules of a permission policy name it. */
   readonly host: string;

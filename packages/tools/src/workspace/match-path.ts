@@ -1,5 +1,6 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { compileGlob } from './compile-glob.ts';
+import { isCutName, isKeptName, withOldNames } from './kept-names.ts';
 
 // Search workers import this file, so it must not import the agent package.
 
@@ -42,7 +43,8 @@ interface MatchOptions {
 /**
  * Returns a function that tests whether a path matches. Rules that allow match narrowly: outside the root,
  * only an absolute glob matches. Rules that ask or deny match widely (`isWide`): they also match everything
- * below a match, names in any folder, and any letter case, because some file systems ignore case.
+ * below a match, names in any folder, and any letter case, because some file systems ignore case. They also match a
+ * file that the sandbox renamed, if its old name matches.
  */
 export function pathMatcher(
   glob: string,
@@ -52,7 +54,11 @@ export function pathMatcher(
   const isAbsoluteGlob = glob.startsWith('/');
   if (isWide) {
     const fits = exact ? startsWithPath(glob) : compileWideGlob(pattern);
-    return ({ shown, absolute }) => fits(isAbsoluteGlob ? absolute : shown);
+    return ({ shown, absolute }) => {
+      const path = isAbsoluteGlob ? absolute : shown;
+      if (fits(path)) return true;
+      return isKeptName(path) && (isCutName(path) || fits(withOldNames(path)));
+    };
   }
   const matchesNameOnly = !exact && !pattern.includes('/');
   const fits = exact ? (path: string) => path === glob : compileGlob(pattern);

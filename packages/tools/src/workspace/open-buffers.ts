@@ -56,7 +56,10 @@ export async function unsavedBytes(
 
 /** The maximum number of times that the text is read. It is read again if a folder on the path changed. */
 const maxAttempts = 5;
-/** A folder that changed within this time may change again without a new time, in milliseconds. */
+/**
+ * The time, in milliseconds, for which a changed folder counts as unsteady. Within this time, another change
+ * may leave the folder's modification time as it is.
+ */
 const steadyMs = 100;
 
 /**

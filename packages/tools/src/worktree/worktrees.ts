@@ -3,6 +3,7 @@ import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from
 import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
+import { TrackedFiles } from '../git/repositories/tracked-files.ts';
 import { findRepositoryRisk } from '../git/repository-risk.ts';
 import { findRepositoryRoot, runGit } from '../git/run-git.ts';
 import { assertKnownOptions } from '../known-options.ts';
@@ -255,8 +256,11 @@ async function withCopies<Result>(
   }
 }
 
-async function scan(root: string, before: FolderScan, copies: FileCopies): Promise<FolderScan> {
-  const found = await scanFolder(root, before, copies, limits);
+async function scan(root: string, earlier: FolderScan, copies: FileCopies): Promise<FolderScan> {
+  // The sub-agent can change a file, and ignore it then.
+  const also = earlier.keys();
+  const tracked = new TrackedFiles();
+  const found = await scanFolder({ root, earlier, copies, limits, tracked, also });
   if (found !== undefined) return found;
   throw noWorktreeError(root, `it has more than ${limits.maxFiles} files`);
 }

@@ -143,7 +143,7 @@ test('/model switches to another model', async () => {
   const chat = new TestChat({ script: ['Script.'] });
   await chat.send('/model demo');
   await chat.waitForText('Using the demo model');
-  await chat.until(() => /· demo$/m.test(chat.terminal.screen));
+  await chat.until(() => /· demo · folder$/m.test(chat.terminal.screen));
   await chat.send('/model none-such/model');
   await chat.waitForText('✗ ');
 });

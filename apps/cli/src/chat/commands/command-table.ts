@@ -76,7 +76,12 @@ export const commandTable: readonly SlashCommand[] = [
 /** Returns the built-in commands and those of files. A built-in command has precedence. */
 export function allCommands({ built }: Pick<CommandContext, 'built'>): readonly SlashCommand[] {
   const names = new Set(commandTable.map(({ name }) => name));
-  return [...commandTable, ...extensionCommands(built).filter(({ name }) => !names.has(name))];
+  const further = extensionCommands(built).filter(({ name }) => !names.has(name));
+  // If a built-in command has the shorter name, only the full name remains.
+  return [
+    ...commandTable,
+    ...further.map((one) => (names.has(one.aliasOf ?? '') ? { ...one, aliasOf: undefined } : one)),
+  ];
 }
 
 /**
@@ -135,9 +140,11 @@ const keyHelp = [
   ['Ctrl-D', 'leaves, while idle with an empty prompt'],
   ['Ctrl-R', 'searches the earlier messages'],
   ['Ctrl-G', 'opens the prompt in your editor'],
+  ['Ctrl-V', 'adds the picture in the clipboard'],
   ['Ctrl-T', 'shows or hides the full reasoning'],
   ['Shift-Tab', 'changes the mode: ask, accept edits, auto, plan'],
   ['Ctrl-Z', 'suspends to the shell; fg resumes'],
+  ['PageUp', 'shows the earlier messages; Esc returns'],
   ['Ctrl-L', 'redraws the screen'],
   ['Up, Down', 'show earlier messages; Up withdraws a queued message'],
   ['@', 'mentions a file'],
@@ -149,7 +156,8 @@ function helpCommand(all: (context: CommandContext) => readonly SlashCommand[]):
     name: '/help',
     description: 'Show commands and keys',
     run(context) {
-      const commands = all(context).map(({ name, argument, description }) => {
+      const listed = all(context).filter(({ aliasOf }) => aliasOf === undefined);
+      const commands = listed.map(({ name, argument, description }) => {
         const typed = argument === undefined ? name : `${name} ${argument}`;
         return [typed, description] as const;
       });

@@ -89,9 +89,9 @@ function codeCommand({ name, description, argument, key, run }: CodeCommand): Sl
   };
 }
 
-function toCommand({ name, description, argument }: SlashPrompt): SlashCommand {
+function toCommand({ name, description, argument, aliasOf }: SlashPrompt): SlashCommand {
   return {
-    ...{ name, description, argument, isMessage: true },
+    ...{ name, description, argument, aliasOf, isMessage: true },
     run: ({ conversation }, given) => conversation.send(`${name} ${given}`.trim()),
   };
 }

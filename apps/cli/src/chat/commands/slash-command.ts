@@ -60,6 +60,8 @@ export interface SlashCommand {
   readonly onlyWhenIdle?: boolean | undefined;
   /** True if the command sends a message. The message is shown instead of the command. */
   readonly isMessage?: boolean | undefined;
+  /** The shorter name that means the same. Lists then show only that name. Default: none. */
+  readonly aliasOf?: string | undefined;
   /** A key that runs the command, such as `alt+o`. Default: none. */
   readonly key?: string | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;

@@ -19,7 +19,7 @@ type Infos = ReadonlyMap<SessionId, SessionInfo>;
 /** A session of the tree. */
 interface Branch {
   readonly info: SessionInfo;
-  /** The number of sessions above it. */
+  /** The number of ancestors of the session in the tree. */
   readonly depth: number;
 }
 

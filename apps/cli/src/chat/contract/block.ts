@@ -34,6 +34,17 @@ export type Tone = 'plain' | 'dim' | 'good' | 'bad' | 'mark';
 
 export type NoteBlock = Extract<Block, { readonly type: 'note' }>;
 
+/**
+ * Returns the number of blocks, where each passage of an answer counts. The number of passages in a block depends on
+ * how the answer arrived.
+ */
+export function countBlocks(blocks: readonly Block[]): number {
+  return blocks.reduce(
+    (sum, block) => sum + (block.type === 'answer' ? block.passages.length : 1),
+    0,
+  );
+}
+
 export function note(tone: Tone, text: string): NoteBlock {
   return { type: 'note', tone, text };
 }

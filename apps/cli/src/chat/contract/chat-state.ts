@@ -60,6 +60,12 @@ export interface ChatState {
   readonly overflowError: string | undefined;
   /** True if a summary replaces older messages in requests. */
   readonly isCompacted: boolean;
+  /** True if the last run did not end normally. */
+  readonly isHeld: boolean;
+  /** The last two folders from which messages were sent, the newest last. */
+  readonly folders: readonly string[];
+  /** True if a part or a message of the session describes a background command. */
+  readonly hasCommands: boolean;
 }
 
 export interface ChatStep {

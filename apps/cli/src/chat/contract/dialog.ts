@@ -86,6 +86,8 @@ export interface OpenQuestion extends UserQuestion {
 /** A list to choose from, for example sessions or models. */
 export interface PickList {
   readonly title: string;
+  /** Follows the title if there is room: what the keys do, or the typed filter. Default: none. */
+  readonly hint?: string | undefined;
   readonly items: readonly ChoiceItem[];
   readonly onPick: (index: number) => Promise<void>;
   /** Called if the user closes the list without a choice. Default: nothing happens. */

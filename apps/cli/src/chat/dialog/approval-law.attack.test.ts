@@ -40,14 +40,14 @@ class AskedUser {
   #side = '';
   #wasComplete = false;
 
-  constructor(room: number) {
+  constructor(room: number, isNumbered: boolean) {
     this.#room = room;
     const approve = async (isSaved: boolean, { id }: PendingApproval) => {
       this.approvals.push({ atMs: this.clock.now(), isSaved });
       this.#remove(id);
     };
     this.#dialogs = new DialogController({
-      clock: this.clock,
+      ...{ clock: this.clock, isNumbered },
       ...{ approvals: () => this.#waiting, question: () => undefined },
       ...{ isChild: () => false, otherFolder: () => undefined },
       previews: { of: () => undefined, isReady: () => true, renew: async () => undefined },
@@ -148,6 +148,7 @@ const command = fc.constantFrom('make', 'make\ntest', Array(30).fill('echo x').j
 const setting = fc.record({
   room: fc.integer({ min: 1, max: 24 }),
   count: fc.integer({ min: 1, max: 3 }),
+  isNumbered: fc.boolean(),
   command,
   moment,
 });
@@ -158,11 +159,13 @@ function play(
   about: {
     readonly room: number;
     readonly count: number;
+    /** True in the plain mode, in which digits choose too. */
+    readonly isNumbered: boolean;
     readonly command: string;
     readonly moment: number;
   },
 ): AskedUser {
-  const user = new AskedUser(about.room);
+  const user = new AskedUser(about.room, about.isNumbered);
   for (const [index, read] of reads.entries()) {
     if (index === Math.min(about.moment, reads.length - 1)) user.ask(about.count, about.command);
     user.push(read);
@@ -182,7 +185,7 @@ let approved = 0;
 
 /** A key that stands alone. Random keys approve in few of the runs. */
 const loneKey: readonly Read[] = [{ gapMs: 4000, bytes: 'y' }];
-const shortQuestion = { room: 24, count: 1, command: 'make', moment: 0 };
+const shortQuestion = { room: 24, count: 1, isNumbered: false, command: 'make', moment: 0 };
 
 test('attack 0: only a key that stands alone approves, however keys are split and timed', () => {
   fc.assert(
@@ -195,7 +198,9 @@ test('attack 0: only a key that stands alone approves, however keys are split an
         const before = user.reads[at - 1];
         const after = user.reads[at + 1];
         if (answer === undefined) throw new Error('Nobody answered');
-        expect(['y', 'Y', '\r', '\u001b[13u']).toContain(answer.bytes);
+        expect(['y', 'Y', '\r', '\u001b[13u', ...(about.isNumbered ? ['1'] : [])]).toContain(
+          answer.bytes,
+        );
         expect(atMs - answer.atMs).toBe(settleMs);
         expect(answer.atMs - (before?.atMs ?? -quietMs)).toBeGreaterThanOrEqual(quietMs);
         expect((after?.atMs ?? Infinity) - answer.atMs).toBeGreaterThanOrEqual(settleMs);

@@ -19,7 +19,19 @@ export function dialogKey(dialog: Dialog): object | string {
   }
 }
 
-export function choiceListOf(dialog: Dialog): ChoiceList {
+/**
+ * Returns the choices of a dialog. If `isNumbered` is true, the screen shows their numbers, so a digit
+ * chooses in every list.
+ */
+export function choiceListOf(dialog: Dialog, isNumbered = false): ChoiceList {
+  const list = lettersOf(dialog);
+  if (!isNumbered) return list;
+  // No item of a printed list is selected until the user presses Up or Down.
+  const selected = dialog.type === 'pick' ? -1 : list.selected;
+  return { ...list, selected, lettersOnly: false };
+}
+
+function lettersOf(dialog: Dialog): ChoiceList {
   switch (dialog.type) {
     case 'approval':
       return onLast(approvalChoices(dialog));
@@ -47,7 +59,7 @@ function onLast(items: readonly ChoiceItem[]): ChoiceList {
   return { items, selected: items.length - 1, lettersOnly: true };
 }
 
-type ChoiceResult =
+export type ChoiceResult =
   | { readonly type: 'list'; readonly list: ChoiceList }
   | { readonly type: 'chosen'; readonly index: number }
   | { readonly type: 'cancelled' };
@@ -75,7 +87,7 @@ export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
   switch (name) {
     case 'up':
     case 'ctrl+p':
-      return to(selected - 1);
+      return to(Math.max(0, selected) - 1);
     case 'down':
     case 'ctrl+n':
       return to(selected + 1);
@@ -129,6 +141,10 @@ export class FilteredPickList {
     this.#filtered = filtered(all, '');
   }
 
+  get typed(): string {
+    return this.#typed;
+  }
+
   /** The filtered list. It is a new object after each change. */
   get list(): PickList {
     return this.#filtered;
@@ -140,6 +156,59 @@ export class FilteredPickList {
     else if (key.type === 'key' && key.name === 'backspace') this.#typed = this.#typed.slice(0, -1);
     else return false;
     this.#filtered = filtered(this.#all, this.#typed);
+    return true;
+  }
+}
+
+/**
+ * A list whose items the user chooses by number. The typed text applies when the user presses Enter: a number
+ * chooses, and words filter the list.
+ */
+export class NumberedPickList {
+  readonly #all: PickList;
+  #typed = '';
+  #filtered: PickList;
+  /** True if the user has selected an item with Up or Down. Only then Enter alone chooses it. */
+  #hasMoved = false;
+
+  constructor(all: PickList) {
+    this.#all = all;
+    this.#filtered = { ...all };
+  }
+
+  get typed(): string {
+    return this.#typed;
+  }
+
+  get list(): PickList {
+    return this.#filtered;
+  }
+
+  /** Applies a key. Returns the choice, true if the key has its effect here, or false. */
+  press(key: Key): boolean | ChoiceResult {
+    if (key.type === 'text') this.#typed += key.text;
+    else if (key.type === 'key' && key.name === 'backspace') this.#typed = this.#typed.slice(0, -1);
+    else if (key.type === 'key' && key.name === 'enter' && !this.#isSelected) return this.#apply();
+    else {
+      this.#hasMoved ||= isMoveKey(key);
+      return false;
+    }
+    return true;
+  }
+
+  get #isSelected(): boolean {
+    return this.#hasMoved && this.#typed === '';
+  }
+
+  #apply(): boolean | ChoiceResult {
+    const typed = this.#typed.trim();
+    if (typed === '') return true;
+    this.#typed = '';
+    this.#hasMoved = false;
+    const number = /^\d{1,4}$/.test(typed) ? Number(typed) : 0;
+    if (number > 0 && number <= this.#filtered.items.length)
+      return { type: 'chosen', index: number - 1 };
+    this.#filtered = filtered(this.#all, typed);
     return true;
   }
 }
@@ -156,7 +225,8 @@ function filtered({ title, items, onPick, onCancel }: PickList, typed: string): 
       : all.filter(({ item }) => isIn(`${item.label} ${item.detail ?? ''}`));
   const about = matches.length === 0 ? `no match for “${typed}”` : `“${typed}”`;
   return {
-    title: `${title}  ${typed === '' ? 'Enter selects, Esc cancels, typing filters' : about}`,
+    title,
+    hint: typed === '' ? 'Enter selects, Esc cancels, typing filters' : about,
     items: matches.map(({ item }) => item),
     onPick: async (index) => {
       const chosen = matches[index];

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from '@millrace/core';
 import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../contract/dialog.ts';
-import { diffBody, inputDiff, margin, replaceAllNotes } from '../render/call-body.ts';
+import { diffBody, inputDiff, marginOf, replaceAllNotes } from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
 
@@ -53,7 +53,7 @@ function longOptions(look: Look, { question }: QuestionDialog): readonly string[
   const choice = { ...look, width: look.width - choiceMargin };
   return question.options.flatMap(({ label, description }) => {
     const text = description === undefined ? label : `${label}  ${description}`;
-    return wrapText(choice, text).length === 1 ? [] : wrapText(look, text, margin);
+    return wrapText(choice, text).length === 1 ? [] : wrapText(look, text, marginOf(look));
   });
 }
 
@@ -89,7 +89,7 @@ function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readon
 }
 
 function confirmContent(look: Look, { rule, scope, requests }: ConfirmDialog): readonly string[] {
-  const about = rule === undefined ? [] : wrapText(look, revealHidden(rule), margin);
+  const about = rule === undefined ? [] : wrapText(look, revealHidden(rule), marginOf(look));
   const alone = requests.length === 1;
   const calls = requests.flatMap((request, index) => [
     ...(alone ? dialogTitle(look, { ...request, others: 0 }) : numbered(look, request, index + 1)),
@@ -110,7 +110,7 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
   const { folder } = dialog;
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
-  const about = folder === undefined ? [] : wrapText(look, where, margin);
+  const about = folder === undefined ? [] : wrapText(look, where, marginOf(look));
   return [...about, ...callContent(look, dialog, isFull)];
 }
 
@@ -125,14 +125,14 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
   const effect = preview?.isCut ? undefined : preview?.diff || undefined;
   const diff = effect ?? inputDiff(name, input);
   if (diff !== undefined) {
-    const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
+    const path = clipped === undefined ? [] : wrapText(look, clipped, marginOf(look));
     const rest = otherFields(look, fields, diffFields);
     const notes = [
       ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
       // The preview already shows every replacement, so no notes are needed.
       ...(effect === undefined ? replaceAllNotes(name, input) : []),
     ];
-    const shownNotes = notes.flatMap((note) => wrapText(look, note, margin));
+    const shownNotes = notes.flatMap((note) => wrapText(look, note, marginOf(look)));
     return [
       ...path,
       ...rest,
@@ -142,13 +142,13 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
   }
   if (name === 'bash' && typeof fields?.['command'] === 'string') {
     const command = revealHidden(`$ ${fields['command']}`);
-    const shown = clipped === undefined && !isFull ? [] : wrapText(look, command, margin);
+    const shown = clipped === undefined && !isFull ? [] : wrapText(look, command, marginOf(look));
     return [...shown, ...otherFields(look, fields, commandFields)];
   }
-  const path = clipped === undefined ? [] : wrapText(look, clipped, margin);
-  if (input === undefined) return [...path, ...wrapText(look, unknownInput, margin)];
+  const path = clipped === undefined ? [] : wrapText(look, clipped, marginOf(look));
+  if (input === undefined) return [...path, ...wrapText(look, unknownInput, marginOf(look))];
   if (isPathAlone(name, fields)) return path;
-  return [...path, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), margin)];
+  return [...path, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), marginOf(look))];
 }
 
 const unknownInput =
@@ -176,7 +176,7 @@ function otherFields(
   return Object.entries(fields ?? {})
     .filter(([name, value]) => !shown.has(name) && value !== undefined)
     .flatMap(([name, value]) =>
-      wrapText(look, revealHidden(`${name}: ${JSON.stringify(value)}`), margin),
+      wrapText(look, revealHidden(`${name}: ${JSON.stringify(value)}`), marginOf(look)),
     );
 }
 

@@ -24,6 +24,7 @@ import {
   dialogKey,
   FilteredPickList,
   isMoveKey,
+  NumberedPickList,
   pressChoice,
 } from './choice-list.ts';
 import type { DialogReadiness } from './dialog-lines.ts';
@@ -35,6 +36,8 @@ interface DialogControllerOptions extends ApprovalAnswersOptions {
   readonly question: () => OpenQuestion | undefined;
   /** Prints the full content of the request. */
   readonly showInFull: (dialog: ApprovalDialog | ConfirmDialog | QuestionDialog) => void;
+  /** True if the screen shows the number of each choice, as in the plain mode. Default: false. */
+  readonly isNumbered?: boolean | undefined;
   /** Stops the run. */
   readonly stop: () => void;
   readonly onChange: () => void;
@@ -77,7 +80,7 @@ export class DialogController {
   readonly #options: DialogControllerOptions;
   readonly #guard: AnswerGuard;
   readonly #approvals: ApprovalAnswers;
-  #pickList: FilteredPickList | undefined;
+  #pickList: FilteredPickList | NumberedPickList | undefined;
   #sideInput: SideInput | undefined;
   /** The current dialog and its choices. */
   #shownDialog: ShownDialog | undefined;
@@ -92,6 +95,11 @@ export class DialogController {
     const { clock, onChange } = options;
     this.#guard = new AnswerGuard({ clock, onChange });
     this.#approvals = new ApprovalAnswers(options);
+  }
+
+  /** The text that the user typed to choose from a list. Undefined if no list is open. */
+  get typedChoice(): string | undefined {
+    return this.#pickList?.typed;
   }
 
   get sideInput(): SideInput | undefined {
@@ -121,14 +129,18 @@ export class DialogController {
       if (dialog.type !== 'confirm') this.#approvals.closeConfirm();
       // Keys do not answer the dialog until it is on the screen.
       this.#guard.close();
-      const shown = { list: choiceListOf(dialog), content: new ReadContent(), isMoving: false };
+      const shown = { list: this.#listOf(dialog), content: new ReadContent(), isMoving: false };
       this.#shownDialog = { key, ...shown };
     } else if (dialog.type === 'approval') {
       // The number of waiting approvals can change, and with it the choices.
-      const list = withItems(this.#shownDialog.list, choiceListOf(dialog));
+      const list = withItems(this.#shownDialog.list, this.#listOf(dialog));
       this.#shownDialog = { ...this.#shownDialog, list };
     }
     return this.#shownDialog.list;
+  }
+
+  #listOf(dialog: Dialog): ChoiceList {
+    return choiceListOf(dialog, this.#options.isNumbered);
   }
 
   /** The index of the first visible line of the request. Scrolling changes it. */
@@ -152,6 +164,9 @@ export class DialogController {
     this.#options.onChange();
   };
 
+  /** Starts the quiet period again, because the dialog was shown again after other text. */
+  readonly markRepeated = (): void => this.#guard.restart();
+
   /** Closes the current dialog and cancels an answer that has not taken effect yet. */
   close(): void {
     this.#guard.close();
@@ -162,7 +177,8 @@ export class DialogController {
   }
 
   pick(pick: PickList): void {
-    this.#pickList = new FilteredPickList(pick);
+    const { isNumbered = false } = this.#options;
+    this.#pickList = isNumbered ? new NumberedPickList(pick) : new FilteredPickList(pick);
     this.#options.onChange();
   }
 
@@ -275,8 +291,9 @@ export class DialogController {
   }
 
   #pressPick(pick: PickList, list: ChoiceList, key: Key): void {
-    if (this.#pickList?.press(key) === true) return;
-    const step = pressChoice(list, key);
+    const typed = this.#pickList?.press(key);
+    if (typed === true) return;
+    const step = typeof typed === 'object' ? typed : pressChoice(list, key);
     if (step.type === 'list') {
       if (this.#shownDialog !== undefined)
         this.#shownDialog = { ...this.#shownDialog, list: step.list };

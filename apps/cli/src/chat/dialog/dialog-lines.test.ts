@@ -54,6 +54,26 @@ const preview: ChangePreview = {
   ...{ linesBefore: 500, file: 'a.ts', isLinked: false },
 };
 
+test('a narrow window cuts a long answer, but not its key', () => {
+  const rule = { tool: 'bash', command: 'npm test', exact: true, decision: 'allow' };
+  const lines = shown({ name: 'bash', input: { command: 'npm test' }, rule }, 40);
+  expect(lines).toContain('  Yes, and exactly this command in … (s)');
+});
+
+test('a list drops its hint if there is no room, and shows a typed filter before its title', () => {
+  const pick = { title: 'Go back to before which message?', items: [], onPick: async () => {} };
+  const titleOf = (hint: string, width: number) =>
+    drawDialog(
+      look(width),
+      { type: 'pick', pick: { ...pick, hint } },
+      { items: [], selected: 0 },
+      { room: 9 },
+    ).lines;
+  expect(titleOf('Enter selects', 60)).toEqual([`? ${pick.title}  Enter selects`]);
+  expect(titleOf('Enter selects', 40)).toEqual([`? ${pick.title}`]);
+  expect(titleOf('“poem”', 40)).toEqual(['? “poem”']);
+});
+
 describe('the title describes the request', () => {
   test.each<[DialogOptions, string]>([
     [{ name: 'bash', input: { command: 'npm test' } }, '? Run `npm test`?'],

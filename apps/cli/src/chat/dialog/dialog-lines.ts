@@ -1,6 +1,6 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import type { ChoiceList, Dialog } from '../contract/dialog.ts';
-import { margin } from '../render/call-body.ts';
+import { marginOf } from '../render/call-body.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import { clipText, fitLines, type Look, withRole, withTone } from '../render/look.ts';
 import { dialogKey } from './choice-list.ts';
@@ -127,7 +127,11 @@ function contentWindow(
   const below = content.length - end;
   const more =
     below === 0 ? 'the end' : `${formatCount(below, 'line')} below: ${scrollKey} shows more`;
-  const note = withTone(look, 'mark', clipText(`${margin}${more} · ${position}`, look.width));
+  const note = withTone(
+    look,
+    'mark',
+    clipText(`${marginOf(look)}${more} · ${position}`, look.width),
+  );
   return { body: [...content.slice(start, end), note], start, end };
 }
 
@@ -151,7 +155,8 @@ function choiceLines(
     const isLocked = isGuarded && readiness === 'unread' && position < items.length - 1;
     const tick = ticked === undefined ? '' : ticked.has(position) ? '[x] ' : '[ ] ';
     const key = item.letter === undefined ? '' : ` (${item.letter})`;
-    const label = clipText(`${tick}${item.label}${key}`, look.width - 2);
+    // A long label is cut, but its key stays visible.
+    const label = `${clipText(`${tick}${item.label}`, look.width - 2 - key.length)}${key}`;
     const left = look.width - 2 - cellWidth(label) - 2;
     const detail = item.detail === undefined || left < 4 ? '' : `  ${clipText(item.detail, left)}`;
     const strong = isSelected ? withRole(look, 'strong', label) : label;

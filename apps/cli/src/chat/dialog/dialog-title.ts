@@ -3,7 +3,7 @@ import type { JsonValue } from '@millrace/core';
 import type { ChangePreview } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
-import type { ApprovalDialog, Dialog } from '../contract/dialog.ts';
+import type { ApprovalDialog, Dialog, PickList } from '../contract/dialog.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import {
   clipText,
@@ -16,8 +16,9 @@ import {
 
 /** Draws the title of a dialog in one or more lines. */
 export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
+  const sign = look.isPlain === true ? 'Question:' : '?';
   const title = (text: string) =>
-    `${withTone(look, 'mark', '?')} ${withRole(look, 'strong', clipText(text, look.width - 2))}`;
+    `${withTone(look, 'mark', sign)} ${withRole(look, 'strong', clipText(text, look.width - 2))}`;
   switch (dialog.type) {
     case 'approval':
       return [title(requestTitle(look.width - 2, dialog).text)];
@@ -28,8 +29,15 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
         (line, index) => (index === 0 ? title(line) : `  ${line}`),
       );
     case 'pick':
-      return [title(dialog.pick.title)];
+      return [title(pickTitle(look.width - 2, dialog.pick))];
   }
+}
+
+/** Returns the title of a list. A typed filter is more important than the title, and the title than other hints. */
+function pickTitle(room: number, { title, hint = '' }: PickList): string {
+  const whole = hint === '' ? title : `${title}  ${hint}`;
+  if (cellWidth(whole) <= room) return whole;
+  return hint.includes('“') ? hint : title;
 }
 
 /**

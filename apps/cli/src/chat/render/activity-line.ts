@@ -25,12 +25,15 @@ export function activityLine(
   const time = started === undefined ? '' : ` · ${formatDuration(now - started)}`;
   // Usually the hint below the prompt mentions Esc. A dialog hides that hint, so this line mentions
   // Esc.
-  const elapsed = isDialogOpen ? `${time} · Esc stops` : time;
+  const hint = isDialogOpen ? ' · Esc stops' : '';
+  const isRoomy = cellWidth(words + time + hint) <= look.width - 2;
+  const elapsed = isRoomy ? time + hint : time;
   const room = look.width - 2 - cellWidth(elapsed);
   return `${withTone(look, 'mark', frame)} ${withTone(look, 'dim', clipText(words, room) + elapsed)}`;
 }
 
-function activityText(waiting: Activity, now: number, label: string): string | undefined {
+/** Describes an activity in words. Returns undefined while idle. */
+export function activityText(waiting: Activity, now: number, label: string): string | undefined {
   switch (waiting.type) {
     case 'idle':
       return undefined;
@@ -78,7 +81,7 @@ export function queuedLines(look: Look, { queued, run }: ChatState): readonly st
 }
 
 /** The current activity of a session. */
-type Activity =
+export type Activity =
   | {
       readonly type: 'idle' | 'approval' | 'stopping' | 'summary' | 'model' | 'thinking' | 'answer';
     }

@@ -17,7 +17,10 @@ const maxDisplayLines = 20;
 /** Tools whose calls show only a title. Their results are only for the model. */
 const titleOnlyTools: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep', 'read_output']);
 
-export const margin = '  │ ';
+/** Returns the margin of the lines below a title. A screen reader would read a drawn line. */
+export function marginOf({ isPlain }: Pick<Look, 'isPlain'>): string {
+  return isPlain === true ? '  ' : '  │ ';
+}
 
 /** Draws the lines below the title of a finished call. */
 export function callBody(look: Look, card: ToolCard): readonly string[] {
@@ -29,7 +32,7 @@ export function callBody(look: Look, card: ToolCard): readonly string[] {
   if (name === 'edit') return diffBody(look, diffPart(result.text));
   if (name === 'write') return diffBody(look, inputDiff(name, card.input) ?? '');
   if (titleOnlyTools.has(name)) return [];
-  if (name === 'todo') return taskLines(look, readTodo(card.input) ?? [], margin);
+  if (name === 'todo') return taskLines(look, readTodo(card.input) ?? [], marginOf(look));
   return textBody(look, result.text, result, isCommand);
 }
 
@@ -66,6 +69,7 @@ export function diffBody(
   diff: string,
   maxLines: number = maxDiffLines,
 ): readonly string[] {
+  const margin = marginOf(look);
   const bar = withTone(look, 'dim', margin);
   const lines = diff === '' ? [] : diffLines({ ...look, width: look.width - margin.length }, diff);
   const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
@@ -80,7 +84,7 @@ function displayBody(look: Look, text: string): readonly string[] {
   const lines = withoutStyles(text).trimEnd().split('\n');
   const note = (hidden: number) => `… ${formatCount(hidden, 'more line')}`;
   const shown = [...clipLines(lines, maxDisplayLines, { note }), '(shown by an extension)'];
-  return clipEach(look, shown, margin).map((line) => withTone(look, 'dim', line));
+  return clipEach(look, shown, marginOf(look)).map((line) => withTone(look, 'dim', line));
 }
 
 /** Draws the end of the output of a command, or the start of any other result. */
@@ -99,7 +103,7 @@ function textBody(
   const all = isCommand
     ? [...(rest.length > 0 ? rest : above), ...lines.slice(-maxTextLines)]
     : [...lines.slice(0, maxTextLines), ...below];
-  return clipEach(look, all, margin).map((line) => withTone(look, 'dim', line));
+  return clipEach(look, all, marginOf(look)).map((line) => withTone(look, 'dim', line));
 }
 
 /**

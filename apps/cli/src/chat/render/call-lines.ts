@@ -3,7 +3,7 @@ import { cellWidth } from '../../text/cells/cell-width.ts';
 import { withoutStyles } from '../../text/cells/printable.ts';
 import type { ArgumentsDraft, CardPhase, ToolCard } from '../contract/tool-card.ts';
 import { lastLines } from '../state/tool-card.ts';
-import { callBody, callDetail, margin } from './call-body.ts';
+import { callBody, callDetail, marginOf } from './call-body.ts';
 import { formatCount, formatDuration } from './format-amounts.ts';
 import { clipEach, clipText, type Look, withRole, withTone } from './look.ts';
 
@@ -38,6 +38,7 @@ export function liveCall(
 function titleLine(look: Look, card: ToolCard, moment: Moment | undefined): string {
   const { phase } = card;
   const took = elapsedMs(card, moment?.now);
+  if (look.isPlain === true) return plainTitle(look, card, took);
   const words = [
     callDetail(card),
     phaseText(phase),
@@ -48,6 +49,16 @@ function titleLine(look: Look, card: ToolCard, moment: Moment | undefined): stri
   const title = clipText(callTitle(card), room);
   const mark = phaseMark(look, phase, moment?.frame);
   return `${mark} ${withRole(look, 'strong', title)}${end === '' ? '' : withTone(look, 'dim', `  ${end}`)}`;
+}
+
+function plainTitle(look: Look, card: ToolCard, took: number | undefined): string {
+  const words = [
+    phaseText(card.phase) ?? (card.phase === 'running' ? 'running' : 'done'),
+    callDetail(card),
+    took === undefined ? undefined : formatDuration(took),
+  ];
+  const title = withRole(look, 'strong', clipText(callTitle(card), look.width));
+  return `Tool: ${title}: ${words.filter((word) => word !== undefined).join(', ')}`;
 }
 
 function phaseText(phase: CardPhase): string | undefined {
@@ -113,7 +124,7 @@ function liveBody(
   maxLines: number,
 ): readonly string[] {
   const dim = (lines: readonly string[]) =>
-    clipEach(look, lines, margin).map((line) => withTone(look, 'dim', line));
+    clipEach(look, lines, marginOf(look)).map((line) => withTone(look, 'dim', line));
   if (phase === 'writing') return dim(draftEnd(draft));
   if (phase !== 'running') return [];
   if (maxLines <= 0) return [];

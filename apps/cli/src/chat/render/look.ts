@@ -11,6 +11,8 @@ export interface Look {
   readonly theme: Theme;
   /** True if reasoning is shown in full. */
   readonly showsReasoning: boolean;
+  /** True if words replace the signs before lines, because a screen reader reads them. Default: false. */
+  readonly isPlain?: boolean | undefined;
 }
 
 /** Maps a tone to a role that every theme has. */

@@ -10,8 +10,18 @@ import { finishedCall } from './call-lines.ts';
 import { formatCount, formatDuration } from './format-amounts.ts';
 import { clipText, fitLines, type Look, withRole, withTone, wrapText } from './look.ts';
 
+/** Turns blocks into lines. */
+export interface BlockPrinter {
+  /** Returns the lines of the next blocks. Each block is printed once. */
+  print(look: Look, blocks: readonly Block[]): readonly string[];
+  /** Renders the part of an answer that is not printed yet. */
+  preview(look: Look, entry: TextEntry): readonly string[];
+  /** Returns true if an empty line separates a block from the last printed one. */
+  needsGap(block: Block): boolean;
+}
+
 /** Turns each block into lines once. It keeps the last block and the state of the open answer. */
-export class Printer {
+export class Printer implements BlockPrinter {
   #lastBlock: Block | undefined;
   #answer: { readonly partId: PartId; readonly renderer: MarkdownRenderer } | undefined;
 
@@ -24,12 +34,10 @@ export class Printer {
     });
   }
 
-  /** Renders the part of an answer that is not printed yet. */
   preview(look: Look, { partId, ready, stream }: TextEntry): readonly string[] {
     return this.#rendererOf(look, partId, false).preview([...ready, ...stream.tail], look.width);
   }
 
-  /** Returns true if an empty line separates a block from the last printed one. */
   needsGap(block: Block): boolean {
     return needsGap(this.#lastBlock, block);
   }
@@ -69,8 +77,10 @@ export function blockLines(
       return finishedCall(look, block.card);
     case 'approval':
       return fullDialogLines(look, block.dialog);
-    case 'note':
-      return wrapText(look, block.text).map((line) => withTone(look, block.tone, line));
+    case 'note': {
+      const text = look.isPlain === true ? spokenNote(block.text) : block.text;
+      return wrapText(look, text).map((line) => withTone(look, block.tone, line));
+    }
     case 'diff':
       return [
         withRole(look, 'strong', clipText(block.title, look.width)),
@@ -99,11 +109,26 @@ function isCompact(block: Block): boolean {
   return block.type === 'call' || block.type === 'thought';
 }
 
+/** The words for the signs at the start of notes. Other signs are omitted. */
+const spokenSigns: ReadonlyMap<string, string> = new Map([
+  ['✗', 'Error: '],
+  ['↻', 'Again: '],
+  ['⌫', 'Removed: '],
+]);
+
+/** Replaces the sign at the start of a note by a word, for a screen reader. */
+function spokenNote(text: string): string {
+  const [sign = ''] = /^[✗↻⌫■≡→▶…✓] /.exec(text) ?? [];
+  return (spokenSigns.get(sign.trim()) ?? '') + text.slice(sign.length);
+}
+
 function messageLines(look: Look, text: string, author: string | undefined): readonly string[] {
-  const name = author === undefined ? '' : `${author}: `;
+  const me = look.isPlain === true ? 'You: ' : '';
+  const name = author === undefined ? me : `${author}: `;
   const lines = wrapText({ ...look, width: look.width - 2 }, name + text.trim());
   const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
   return clipLines(lines, maxMessageLines, { note: more }).map((line, index) => {
+    if (look.isPlain === true) return line;
     const mark = index === 0 ? withRole(look, 'marker', '› ') : '  ';
     return mark + withRole(look, 'strong', line);
   });
@@ -114,7 +139,8 @@ function finishedThoughtLines(
   { text, form, tookMs }: Extract<Block, { readonly type: 'thought' }>,
 ): readonly string[] {
   const time = tookMs < 100 ? '' : ` for ${formatDuration(tookMs)}`;
-  const title = form === 'redacted' ? `∴ thought${time}, not shown` : `∴ thought${time}`;
+  const sign = look.isPlain === true ? 'Model thought' : '∴ thought';
+  const title = form === 'redacted' ? `${sign}${time}, not shown` : `${sign}${time}`;
   const head = withTone(look, 'dim', title);
   if (!look.showsReasoning || text.trim() === '') return [head];
   return [head, ...thoughtLines(look, text)];
@@ -135,6 +161,10 @@ const minTextWidth = 16;
 
 /** Draws two columns: the names, and their wrapped descriptions. */
 function rowLines(look: Look, rows: readonly Row[]): readonly string[] {
+  if (look.isPlain === true)
+    return rows.map(([name, about]) =>
+      clipText([name, about].filter(Boolean).join(': '), look.width),
+    );
   const longest = Math.max(0, ...rows.map(([name]) => cellWidth(name)));
   const isNarrow = look.width - longest - 2 < minTextWidth;
   return rows.flatMap(([name, about]) => {

@@ -14,7 +14,7 @@ import { emptyStats } from '../state/usage-stats.ts';
 import { finishedCall, liveCall } from './call-lines.ts';
 import type { Look } from './look.ts';
 import { Printer } from './printer.ts';
-import { statusLine } from './status-line.ts';
+import { statusLine, statusLines } from './status-line.ts';
 
 const look = (width: number, theme = plainTheme): Look => ({ width, theme, showsReasoning: true });
 const width = fc.integer({ min: 4, max: 120 });
@@ -236,11 +236,24 @@ test('the status line shows as many values as fit', () => {
     mode: 'ask',
   } as const;
   expect(statusLine(look(120), status)).toBe(
-    'asks first · big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
+    'asks first · big/model · context 25% of 200k · $0.020 · 12k in, 345 out · first token 0.8 s · 54 tokens/s',
   );
+  const here = { ...status, place: 'orders (main)', texts: ['sunny'] };
+  expect(statusLine(look(80), here)).toBe(
+    'asks first · big/model · sunny · orders (main) · context 25% of 200k · $0.020',
+  );
+  const cached = { ...stats, before: { ...usage, cacheRead: 9000 } };
+  expect(statusLine(look(90), { ...here, stats: cached })).toBe(
+    'asks first · big/model · sunny · orders (main) · context 25% of 200k · cache 75% · $0.020',
+  );
+  expect(statusLines(look(40), here, 15)).toEqual([
+    'asks first · big/model · sunny',
+    'orders (main) · context 25% of 200k',
+  ]);
+  expect(statusLines(look(40), here, 8)).toEqual(['asks first · big/model · orders (main)']);
   const quick = { ...status, stats: { ...stats, firstTokenMs: 3 } };
   expect(statusLine(look(120), quick)).toContain('first token < 0.1 s');
-  expect(statusLine(look(36), status)).toBe('asks first · big/model');
+  expect(statusLine(look(36), status)).toBe('asks first · big/model · $0.020');
   expect(statusLine(look(5), status)).toBe('asks…');
   expect(statusLine(look(80), { ...status, holder: 'another terminal' })).toContain(
     'driven by another terminal',

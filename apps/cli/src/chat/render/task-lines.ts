@@ -5,6 +5,7 @@ import { clipText, type Look, withRole, withTone } from './look.ts';
 const maxLiveTasks = 5;
 
 const marks: Readonly<Record<TodoState, string>> = { open: '○', doing: '▸', done: '✓' };
+const words: Readonly<Record<TodoState, string>> = { open: 'open:', doing: 'now:', done: 'done:' };
 
 /** Draws all tasks, for the scrollback. */
 export function taskLines(
@@ -34,7 +35,8 @@ function rank({ state }: TodoTask): number {
 }
 
 function taskLine(look: Look, { text, state }: TodoTask, margin: string): string {
-  const line = `${margin}${marks[state]} ${clipText(text, look.width - margin.length - 2)}`;
+  const mark = (look.isPlain === true ? words : marks)[state];
+  const line = `${margin}${mark} ${clipText(text, look.width - margin.length - mark.length - 1)}`;
   if (state === 'doing') return withRole(look, 'strong', line);
   return state === 'done' ? withTone(look, 'dim', line) : line;
 }

@@ -16,20 +16,23 @@ import {
 import type { HistoryEntry } from '../../input/editor/editor-state.ts';
 import type { Key } from '../../input/keys/key.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
-import { keyId } from '../../input/prompt/press-key.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
 import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
-import { allCommands } from '../commands/command-table.ts';
-import { note } from '../contract/block.ts';
 import { drawDialog } from '../dialog/dialog-lines.ts';
 import type { ContentView } from '../dialog/read-content.ts';
 import type { SideInput } from '../dialog/side-input.ts';
 import { activityLine, queuedLines } from '../render/activity-line.ts';
 import { liveLines } from '../render/live-lines.ts';
-import { statusLine } from '../render/status-line.ts';
+import { statusLines } from '../render/status-line.ts';
 import { liveTaskLines } from '../render/task-lines.ts';
+import {
+  completableCommands,
+  pastesPicture,
+  runKeyCommand,
+  warnTooManyFiles,
+} from './prompt-commands.ts';
 import { routeKeys } from './route-keys.ts';
 import { maxLiveRows, type ScreenLayout, screenLayout } from './screen-layout.ts';
 import { useSideEditor } from './use-side-editor.ts';
@@ -62,37 +65,6 @@ export function ChatRoot({ app, history, onSent }: ChatRootProps): ReactElement 
   return <ChatScreen {...{ app, sources, history, onSent, onFilesWanted }} />;
 }
 
-/** Runs the command of an extension that has this key. The text in the prompt is its argument. */
-function runKeyCommand(app: ChatApp, key: Key, typed: string): boolean {
-  if (key.type !== 'chord') return false;
-  const id = keyId(key);
-  const found = allCommands(app).find((command) => command.key === id);
-  if (found === undefined) return false;
-  app.submit(found.argument === undefined ? found.name : `${found.name} ${typed}`);
-  return true;
-}
-
-const warnedApps = new WeakSet<ChatApp>();
-
-function warnTooManyFiles(app: ChatApp): void {
-  if (warnedApps.has(app)) return;
-  warnedApps.add(app);
-  const limit = maxWorkspaceFiles.toLocaleString('en');
-  app.print(
-    note('mark', `This folder has more than ${limit} files. @ finds only the first ${limit}.`),
-  );
-}
-
-function completableCommands(app: ChatApp) {
-  return allCommands(app).map(({ name, description, argument, choices }) => ({
-    name,
-    description,
-    ...(choices !== undefined && { choices: () => choices(app) }),
-    // If the argument of a command is optional, Enter sends the command immediately.
-    takesText: argument !== undefined && !argument.startsWith('['),
-  }));
-}
-
 interface ChatScreenProps {
   readonly app: ChatApp;
   readonly sources: CompletionSources;
@@ -112,7 +84,12 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const { columns: width, rows } = snapshot.size;
   const isPromptFree = dialogs.list === undefined;
   const { sideInput } = dialogs;
-  const isDialogOpen = !isPromptFree && sideInput === undefined;
+  // A question closes the earlier messages, so that the user sees it.
+  useEffect(() => {
+    if (!isPromptFree) app.scrollBack.leave();
+  }, [app, isPromptFree]);
+  const earlier = isPromptFree ? app.scrollBack.lines : undefined;
+  const hidesPrompt = earlier !== undefined || (!isPromptFree && sideInput === undefined);
   const editor: Editor = useEditor({
     onKey: (key) => app.vim.press(key, editor),
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
@@ -139,22 +116,27 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
   const targets = {
     ...{ prompt: editor.press, side: sideEditor.press },
-    command: (key: Key) => runKeyCommand(app, key, current().state.text),
+    command: (key: Key) =>
+      pastesPicture(app, key, (text) => dispatch({ type: 'insert', text })) ||
+      runKeyCommand(app, key, current().state.text),
     hasCommand: () => current().state.text.startsWith('/'),
   };
   useKeys((read) => routeKeys(app, read, targets), { clock });
   const { problem } = sideEditor;
   const shown = sideInput === undefined ? editor : sideEditor.editor;
   const prompt = promptProps(shown, { width, rows, isBusy, sideInput, problem, hint: app.hint });
-  const promptRows = isDialogOpen ? 0 : promptHeight(prompt);
-  const typed = isDialogOpen ? editor.state.text : '';
-  const { above, below, view } = layoutOf(app, { rows, promptRows, typed });
+  const promptRows = hidesPrompt ? 0 : promptHeight(prompt);
+  const typed = hidesPrompt ? editor.state.text : '';
+  const { above, below, view } =
+    earlier === undefined
+      ? layoutOf(app, { rows, promptRows, typed })
+      : { above: earlier, below: [], view: undefined };
   useLayoutEffect(() => {
     if (view !== undefined) dialogs.markShown(view);
     const { lines, column } = promptAbove(prompt);
     const height = above.length + promptRows + below.length;
     // While a dialog is open, there is no prompt, and the cursor is below all lines.
-    display.renderedFrame = isDialogOpen
+    display.renderedFrame = hidesPrompt
       ? { lines: [...above, ...below], column: 0, height }
       : { lines: [...above, ...lines], column, height };
     display.laidOut();
@@ -171,7 +153,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
       {printed}
       <Box flexDirection="column" maxHeight={maxLiveRows(rows)} overflow="hidden">
         <Lines lines={above} />
-        {isDialogOpen ? null : <Prompt {...prompt} top={above.length} />}
+        {hidesPrompt ? null : <Prompt {...prompt} top={above.length} />}
         <Lines lines={below} />
       </Box>
     </>
@@ -212,13 +194,18 @@ function layoutOf(
   const layout = screenLayout({
     ...{ rows, promptRows },
     queued: [...liveTaskLines(look, state.tasks), ...queuedLines(look, state)],
-    status: statusLine(look, {
-      ...{ chosen, stats: state.stats, holder: conversation.holder },
-      mode: built.mode(),
-      connecting: built.servers.connecting(),
-      running: runningIn(app),
-      texts: built.extensions.code?.status(),
-    }),
+    status: statusLines(
+      look,
+      {
+        ...{ chosen, stats: state.stats, holder: conversation.holder, place: app.place.text },
+        isWhole: conversation.isWhole,
+        mode: built.mode(),
+        connecting: built.servers.connecting(),
+        running: runningIn(app),
+        texts: built.extensions.code?.status(),
+      },
+      rows,
+    ),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })
       : undefined,
@@ -264,7 +251,12 @@ interface PromptLayout {
 
 /** The number of rows above a long prompt that stay free. */
 const reservedRows = 9;
-const placeholder = 'Say what to do. / for commands, @ for files, ! for a shell';
+/** The texts in an empty prompt. It shows the first one that fits. */
+const placeholders = [
+  'Say what to do. / for commands, @ for files, ! for a shell',
+  'Say what to do. / for commands',
+  'Say what to do.',
+];
 
 /**
  * Returns the properties of the prompt for the size of the screen. In a low window, the prompt has
@@ -278,6 +270,8 @@ function promptProps({ state, menu }: Editor, setting: PromptLayout): PromptProp
   return {
     ...{ state, menu, isBusy, ...sized },
     hint: hint ?? (rows < reservedRows ? '' : undefined),
-    ...(sideInput === undefined && { placeholder }),
+    ...(sideInput === undefined && {
+      placeholder: placeholders.find(({ length }) => length < width - 2) ?? placeholders.at(-1),
+    }),
   };
 }

@@ -3,7 +3,7 @@ import type { Theme } from '../../text/theme/theme.ts';
 import type { Block } from '../contract/block.ts';
 import type { Moment } from '../render/call-lines.ts';
 import type { Look } from '../render/look.ts';
-import { Printer } from '../render/printer.ts';
+import { type BlockPrinter, Printer } from '../render/printer.ts';
 import { type DrawnFrame, emptyFrame } from './reflow.ts';
 
 interface Size {
@@ -21,7 +21,12 @@ interface DisplayOptions {
    * the user.
    */
   readonly isBusy: () => boolean;
+  /** Prints the blocks of the plain mode. Default: the screen is drawn. */
+  readonly plain?: BlockPrinter | undefined;
 }
+
+/** The width for which lines of the plain mode are made. The terminal then wraps them, and none is cut. */
+const plainWidth = 2000;
 
 /**
  * The content to draw: the last printed lines, and the live content at this moment. Printed lines
@@ -44,7 +49,7 @@ const maxKeptLines = 400;
  * rate.
  */
 export class Display {
-  readonly printer: Printer = new Printer();
+  readonly printer: BlockPrinter;
   /**
    * The last rendered frame. The terminal may not show it yet. `writtenFrame` is the last frame
    * that was written to the terminal.
@@ -54,6 +59,8 @@ export class Display {
   /** Called before each frame except the last one. It can call `hold`. */
   beforeDraw: () => void = () => {};
   showsReasoning = false;
+  /** While true, new blocks are kept and not printed, because the second screen of the terminal is open. */
+  keepsBlocks = false;
   theme: Theme;
   readonly #options: DisplayOptions;
   readonly #frames: FrameLimiter;
@@ -69,6 +76,7 @@ export class Display {
     const { clock } = options;
     this.#options = options;
     this.theme = options.theme;
+    this.printer = options.plain ?? new Printer();
     this.#frames = new FrameLimiter(clock, () => this.#draw(false));
     this.#spinner = new Spinner(clock, () => this.#frames.request());
     const printed = { number: 0, lines: [] };
@@ -76,8 +84,10 @@ export class Display {
   }
 
   get look(): Look {
-    const { size } = this.#options;
-    return { width: size().columns, theme: this.theme, showsReasoning: this.showsReasoning };
+    const { size, plain } = this.#options;
+    const { theme, showsReasoning } = this;
+    if (plain !== undefined) return { width: plainWidth, theme, showsReasoning, isPlain: true };
+    return { width: size().columns, theme, showsReasoning };
   }
 
   get rows(): number {
@@ -149,14 +159,15 @@ export class Display {
   #draw(isOver: boolean): void {
     if (!this.#isHeld && !isOver) this.beforeDraw();
     if (this.#isHeld) return;
-    const blocks = this.#pendingBlocks;
-    this.#pendingBlocks = [];
+    const keeps = this.keepsBlocks && !isOver;
+    const blocks = keeps ? [] : this.#pendingBlocks;
+    if (!keeps) this.#pendingBlocks = [];
     const { printed } = this.#snapshot;
     const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
     if (lines.length > 0) this.#lastPrinted = [...this.#lastPrinted, ...lines].slice(-maxKeptLines);
     const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
     this.#snapshot = { printed: next, moment: this.#moment(), size: this.#size(), isOver };
-    this.#spinner.update(this.#options.isBusy());
+    this.#spinner.update(this.#options.plain === undefined && this.#options.isBusy());
     for (const listener of this.#listeners) listener();
   }
 

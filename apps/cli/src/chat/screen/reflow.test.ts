@@ -31,6 +31,8 @@ test('detects terminals that rewrap lines', () => {
   expect(terminalReflows({ TERM: 'screen', XTERM_VERSION: 'XTerm(390)', TMUX: '/tmp/x' })).toBe(
     true,
   );
+  // Windows sets no TERM.
+  expect(terminalReflows({ WT_SESSION: 'id' })).toBe(true);
   expect(terminalReflows({ TERM: 'linux' })).toBe(false);
   expect(terminalReflows({ TERM: 'screen-256color' })).toBe(false);
 });

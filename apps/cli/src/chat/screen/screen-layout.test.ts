@@ -8,7 +8,7 @@ const clipTo = (all: readonly string[]) => (room: number) => all.slice(0, room);
 const parts: fc.Arbitrary<ScreenParts> = fc.record({
   rows: fc.integer({ min: 1, max: 60 }),
   promptRows: fc.integer({ min: 0, max: 20 }),
-  status: fc.constant('status'),
+  status: fc.array(fc.constant('status'), { minLength: 1, maxLength: 2 }),
   activity: fc.option(fc.constant('activity'), { nil: undefined }),
   queued: lines(5),
   dialog: fc.option(lines(100).map(clipTo), { nil: undefined }),
@@ -29,7 +29,7 @@ test('the layout is lower than the terminal if the prompt is', () => {
 test('a dialog has priority over other content', () => {
   const dialog = (room: number) => ['asked', 'choice'].slice(0, room);
   const live = (room: number) => Array.from({ length: 50 }, () => 'live').slice(0, room);
-  const base = { promptRows: 0, status: 'status', activity: 'activity', queued: ['queued'] };
+  const base = { promptRows: 0, status: ['status'], activity: 'activity', queued: ['queued'] };
   expect(screenLayout({ ...base, rows: 5, dialog, live })).toEqual({
     above: ['asked', 'choice'],
     below: ['status'],

@@ -3,7 +3,7 @@ export interface ScreenParts {
   /** Height of the terminal. */
   readonly rows: number;
   readonly promptRows: number;
-  readonly status: string;
+  readonly status: readonly string[];
   readonly activity: string | undefined;
   readonly queued: readonly string[];
   /** Draws the dialog in at most `room` lines. */
@@ -46,7 +46,7 @@ export function screenLayout(parts: ScreenParts): ScreenLayout {
   };
   const dialogRoom = room > 2 * linesAboveDialog ? room - linesAboveDialog : room;
   const dialogLines = dialog === undefined || room === 0 ? [] : take(dialog(dialogRoom));
-  const below = take([status]);
+  const below = take(status);
   const activityLines = take(activity === undefined ? [] : [activity]);
   const queuedLines = take(queued);
   const hasLinesBelow = activityLines.length + queuedLines.length + dialogLines.length > 0;

@@ -26,8 +26,6 @@ export class CommandEnds {
   readonly #options: CommandEndsOptions;
   /** The number of runs that background commands have started since the last message of the user. */
   #wakes = 0;
-  /** True if the last run did not end normally. The user then decides when the work continues. */
-  #isHeld = false;
   #lost: readonly LoggedCommand[] = [];
 
   constructor(options: CommandEndsOptions) {
@@ -39,8 +37,9 @@ export class CommandEnds {
     return this.#lost;
   }
 
-  /** Finds the commands that were lost with an earlier process. */
-  async open(): Promise<void> {
+  /** Finds the commands that were lost with an earlier process. A session without commands is not read. */
+  async open({ hasCommands }: Pick<ChatState, 'hasCommands'>): Promise<void> {
+    if (!hasCommands) return;
     const { built, log, session } = this.#options;
     this.#lost = (await built().background?.findLost(log, session)) ?? [];
   }
@@ -55,17 +54,17 @@ export class CommandEnds {
 
   /** Handles an event of the session. */
   handle(event: AgentEvent): void {
-    if (event.type === 'run_finished') this.#isHeld = event.stop.reason !== 'stop';
     if (event.type === 'item_started' && event.kind === 'user') this.#wakes = 0;
   }
 
   /**
    * Returns true if a background command of this process has ended, the model does not know it yet, and a run
-   * may start because of it. The user knows about a command that the user stopped.
+   * may start because of it. The user knows about a command that the user stopped. If the last run did not end
+   * normally, the user decides when the work continues.
    */
-  wakes({ queued }: Pick<ChatState, 'queued'>): boolean {
+  wakes({ queued, isHeld }: Pick<ChatState, 'queued' | 'isHeld'>): boolean {
     const { wakes = true, built, session } = this.#options;
-    if (!wakes || this.#isHeld || this.#wakes >= maxWakes) return false;
+    if (!wakes || isHeld || this.#wakes >= maxWakes) return false;
     const own = built().background?.list(session) ?? [];
     return queued.some(({ ended }) =>
       own.some(({ id, end }) => id === ended?.id && end === ended.end && end !== stoppedByUser),

@@ -53,6 +53,11 @@ export interface ConversationOptions {
    * session is opened. Default: this process drives every session.
    */
   readonly findRefusal?: (() => Promise<Error | undefined>) | undefined;
+  /**
+   * `first`: all events of the session are emitted in order. `recent`: the end of a long session is read first, and
+   * its earlier events are not emitted. Default: `first`.
+   */
+  readonly start?: 'first' | 'recent' | undefined;
   /** The name that the log records for answers to approvals. Default: `you, in the terminal`. */
   readonly answeredBy?: string | undefined;
 }

@@ -16,7 +16,7 @@ import {
   messageCommand,
   Withdrawals,
 } from './session-commands.ts';
-import { type EarlierBlocks, SessionView } from './session-view.ts';
+import { type OpenedSession, SessionView } from './session-view.ts';
 
 const defaultAnsweredBy = 'you, in the terminal';
 
@@ -48,20 +48,21 @@ export class Conversation {
   /** The text that started the run. Undefined after the log contains it. */
   #unrecordedText: string | undefined;
   #holder: string | undefined;
-  /** The folder of the first message that was sent from a different folder. */
-  #otherFolder: string | undefined;
+  /** Resolves when the lost background commands are known. */
+  #isComplete: Promise<void> = Promise.resolve();
   /** The error of every attempt to drive the session. Undefined if this process may drive it. */
   #refusal: Error | undefined;
   #isClosed = false;
 
   constructor(options: ConversationOptions) {
-    const { session, log, clock, print, onChange, onBatch } = options;
+    const { session, log, clock, print, onChange, onBatch, start } = options;
     this.session = session;
     this.#options = options;
     this.commandEnds = new CommandEnds(options);
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
-    this.#view = new SessionView({ session, log, print, onChange, onEvent, onBatch, onError });
+    const view = { session, log, print, onChange, onEvent, onBatch, onError, start };
+    this.#view = new SessionView(view);
     const onStatus = (status: DriverStatus) => this.#handleDriverStatus(status);
     this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus, onError });
   }
@@ -88,7 +89,23 @@ export class Conversation {
    * the driver.
    */
   get otherFolder(): string | undefined {
-    return this.#run === undefined ? this.#otherFolder : undefined;
+    if (this.#run !== undefined) return undefined;
+    return this.state.folders.findLast((folder) => folder !== this.#options.cwd);
+  }
+
+  /** False while earlier records of the session are read in the background. */
+  get isWhole(): boolean {
+    return this.#view.isWhole;
+  }
+
+  /** Resolves when all records of the session are read. Commands and messages need the sums and settings of all records. */
+  get whole(): Promise<void> {
+    return this.#isComplete;
+  }
+
+  /** The last offset at which no content was open. */
+  get lastPause(): number {
+    return this.#view.lastPause;
   }
 
   /** Approvals that wait for an answer, including approvals of sub-agents. */
@@ -99,16 +116,18 @@ export class Conversation {
   /**
    * Reads the session and returns its last blocks. Print them before you call `resumeInterrupted`.
    */
-  async open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
+  async open(): Promise<OpenedSession> {
     this.#refusal = await this.#options.findRefusal?.();
     if (this.#refusal !== undefined) await this.#findDriver();
-    const earlier = await this.#view.open();
-    await this.commandEnds.open();
-    return earlier;
+    const opened = await this.#view.open();
+    const complete = this.#view.whole.then(() => this.commandEnds.open(this.state));
+    this.#isComplete = complete.catch((error: unknown) => this.#printError(error));
+    return opened;
   }
 
   /** Resumes interrupted work, unless a different process drives the session. Prints why this process must not. */
   async resumeInterrupted(): Promise<void> {
+    await this.#isComplete;
     const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
     this.#holder = holder;
     if (holder !== undefined) {
@@ -228,7 +247,7 @@ export class Conversation {
     await this.commandEnds.endAll();
     this.#isClosed = true;
     this.#driverWatcher.stop();
-    this.#view.close();
+    await this.#view.close();
   }
 
   get #answeredBy(): string {
@@ -290,6 +309,7 @@ export class Conversation {
     content: MessageContent = {},
   ): Promise<void> {
     try {
+      await this.#isComplete;
       await this.assertDriver();
       const isPlanning = () => this.state.isPlanning;
       const item = await messageItem(text, content, { ...this.#options, isPlanning });
@@ -398,12 +418,7 @@ export class Conversation {
   #handleEvent(event: AgentEvent): void {
     const { type } = event;
     this.commandEnds.handle(event);
-    if (type === 'item_started' && event.kind === 'user') {
-      this.#unrecordedText = undefined;
-      const folder = event.metadata?.['cwd'];
-      const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
-      if (isOther) this.#otherFolder = folder;
-    }
+    if (type === 'item_started' && event.kind === 'user') this.#unrecordedText = undefined;
     this.#lateMessages.handle(event, this.state);
     if (type === 'command_queued' || type === 'run_finished') this.#answerLateMessages();
     const withdrawn = this.#withdrawals.handle(event);

@@ -19,7 +19,7 @@ async function eventsUntil(isLast: (event: AgentEvent) => boolean): Promise<read
   const received: AgentEvent[] = [];
   await followSession({
     ...{ log, session, signal: stop.signal },
-    onEvents: (events) => {
+    onEvents: ({ events }) => {
       received.push(...events);
       if (events.some(isLast)) stop.abort();
     },

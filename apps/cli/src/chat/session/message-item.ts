@@ -2,6 +2,7 @@ import type { Item, ItemId, MediaPart } from '@millrace/core';
 import { isModeNote, planNote, planOverNote } from '../../agent/session-mode.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import { expandPrompt } from '../../extensions/slash-prompts.ts';
+import { readMentionedFiles } from '../../input/attachments/mentioned-files.ts';
 import { picturePaths, readPictures } from '../../input/attachments/mentioned-pictures.ts';
 import { userItem } from '../../store/session-summaries.ts';
 
@@ -22,13 +23,13 @@ interface MessageOptions {
   /** Returns the output of commands that the user ran. */
   readonly takeOutputs: () => readonly string[];
   readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions'> &
-    Partial<Pick<BuiltAgent, 'servers'>>;
+    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked'>>;
   /** Returns true if the last message was sent in plan mode. */
   readonly isPlanning: () => boolean;
 }
 
 /**
- * Creates a message with its pictures, with the text of the custom command that it names, and with
+ * Creates a message with its pictures and files, with the text of the custom command that it names, and with
  * the output of commands that the user ran.
  */
 export async function messageItem(
@@ -39,13 +40,20 @@ export async function messageItem(
   const { id } = content;
   // A message without pictures is sent without waiting, so that messages keep their order.
   const hasPictures = picturePaths(text).length > 0;
+  const run = built().runUnasked;
   const isSlash = text.trimStart().startsWith('/');
   const further = isSlash
-    ? await expandPrompt(built().extensions, text, built().servers?.prompts())
+    ? await expandPrompt(built().extensions, text, built().servers?.prompts(), run)
     : [];
+  // An editor attaches its files itself.
+  const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
+  const files = hasFiles ? await readMentionedFiles(text, run) : [];
   const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
-  const attached = [...further, ...(content.texts ?? []), ...takeOutputs()];
+  const attached = [
+    ...new Set([...further, ...files]),
+    ...[...(content.texts ?? []), ...takeOutputs()],
+  ];
   // The first message after plan mode tells the model that plan mode is over.
   const planOver = isPlanning() ? [planOverNote] : [];
   const notes = built().mode() === 'plan' ? [planNote] : planOver;

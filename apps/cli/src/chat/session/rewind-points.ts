@@ -1,5 +1,11 @@
-import { findLast, type ItemId, type ItemState, type SessionId, toArray } from '@millrace/core';
-import { type Log, readRecords, snapshot } from '@millrace/log';
+import {
+  type CommitWhole,
+  type ItemId,
+  type PartSlot,
+  type SessionId,
+  toArray,
+} from '@millrace/core';
+import { type Log, readBackward, readRecords, snapshot } from '@millrace/log';
 import { isModeNote } from '../../agent/session-mode.ts';
 
 /** A message to which the user can go back. */
@@ -32,14 +38,31 @@ export async function rewindPoints(log: Log, session: SessionId): Promise<readon
   }));
 }
 
-/** Returns the text of the last message of the user. It is empty if there is none. */
+/**
+ * Returns the text of the last message of the user. It is empty if there is none, or if the message was redacted.
+ * It reads the session backwards, because the message is usually near the end.
+ */
 export async function lastMessage(log: Log, session: SessionId): Promise<string> {
-  const { items } = await snapshot(log, session);
-  const last = findLast(items, ({ kind }) => kind === 'user');
-  return last === undefined ? '' : messageText(last);
+  const redacted = new Set<ItemId>();
+  let parts: readonly CommitWhole[] = [];
+  for await (const records of readBackward(log, session)) {
+    const read = records.flatMap(({ delta }) =>
+      delta?.type === 'commit_part' && delta.part !== undefined ? [delta] : [],
+    );
+    parts = [...read, ...parts];
+    for (const { fact } of records) if (fact?.type === 'item_redacted') redacted.add(fact.itemId);
+    const last = records.findLast(
+      ({ fact }) => fact?.type === 'item_started' && fact.kind === 'user',
+    );
+    if (last?.fact?.type !== 'item_started') continue;
+    const { itemId } = last.fact;
+    if (redacted.has(itemId)) return '';
+    return messageText({ parts: parts.filter((delta) => delta.itemId === itemId) });
+  }
+  return '';
 }
 
-function messageText({ parts }: Pick<ItemState, 'parts'>): string {
+function messageText({ parts }: { readonly parts: readonly Pick<PartSlot, 'part'>[] }): string {
   return parts
     .flatMap(({ part }) => (part?.kind === 'text' && !isModeNote(part.text) ? part.text : []))
     .join('\n');

@@ -6,7 +6,7 @@ import { lastMessage } from './rewind-points.ts';
 /** A session in a list. A fork is below the session from which it was copied. */
 export interface SessionRow {
   readonly summary: SessionSummary;
-  /** The number of sessions above it. */
+  /** The number of ancestors of the session: the session from which it was copied, and so on. */
   readonly depth: number;
   /**
    * The name of the session. Without a name, it is the first message, and for a fork the last

@@ -5,6 +5,7 @@ import type { Entry, MessageEntry, TextEntry, ThoughtEntry } from '../contract/e
 import { foldCalls } from './fold-calls.ts';
 import { foldContent } from './fold-content.ts';
 import { foldFacts } from './fold-facts.ts';
+import { foldMetadata } from './fold-metadata.ts';
 import { foldSettled } from './fold-settled.ts';
 import { foldTasks } from './fold-tasks.ts';
 import { isOver } from './tool-card.ts';
@@ -24,6 +25,7 @@ export function emptyChat(session: SessionId): ChatState {
     },
     ...{ stats: emptyStats, items: new Map(), printed: new Set(), isStopReported: false },
     ...{ printedCalls: new Set(), overflowError: undefined, isCompacted: false },
+    ...{ isHeld: false, folders: [], hasCommands: false },
   };
 }
 
@@ -33,7 +35,7 @@ export function emptyChat(session: SessionId): ChatState {
  */
 export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
   const called = foldTasks(foldCalls(foldContent(state, event), event), event);
-  const next = foldSettled(foldFacts(called, event), event);
+  const next = foldMetadata(foldSettled(foldFacts(called, event), event), event);
   if (next === state) return { state, blocks: [] };
   const { entries, blocks, parts } = drain(next.entries);
   if (entries === next.entries) return { state: next, blocks };

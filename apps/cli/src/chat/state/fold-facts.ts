@@ -171,6 +171,7 @@ function finishRun(before: ChatState, { stop }: EventOf<'run_finished'>): ChatSt
     isStopping: false,
     isSummarising: false,
     retry: undefined,
+    isHeld: stop.reason !== 'stop',
   };
   const noteBlock = state.isStopReported ? undefined : stopNote(stop);
   const left = mapEntries(over, (entry) => ('end' in entry ? { ...entry, end: 'done' } : entry));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorText } from './outcome-text.ts';
+import { errorText, problemText } from './outcome-text.ts';
 
 test('errorText reduces an HTML page to one line, and cuts a long text', () => {
   const page =
@@ -9,4 +9,10 @@ test('errorText reduces an HTML page to one line, and cuts a long text', () => {
   );
   expect(errorText('a < b\nand more')).toBe('a < b\nand more');
   expect(errorText('x'.repeat(5000)).length).toBeLessThan(700);
+});
+
+test('23.12: a connection that is lost in the middle of an answer reads differently from one that failed', () => {
+  expect(problemText('network', true)).toBe('the answer broke off: the connection was lost');
+  expect(problemText('network', false)).toBe('the connection to the provider failed');
+  expect(problemText('truncated_stream', true)).toBe('the answer was cut off');
 });

@@ -39,6 +39,25 @@ export function reportChildUsage(
   return { ...stats, children };
 }
 
+/** Maximum number of attempts of sub-agents whose usage is stored one by one. */
+const maxChildren = 64;
+
+/**
+ * Adds up the usage of the oldest attempts of sub-agents, so that a stored state does not grow with the session.
+ * A later report can still replace the usage of a recent attempt.
+ */
+export function shortenChildren(stats: UsageStats): UsageStats {
+  const all = [...stats.children];
+  if (all.length <= maxChildren) return stats;
+  const sums = new Map<string, ChildUsage>();
+  for (const [key, { agent, usage }] of all.slice(0, -maxChildren)) {
+    const sumKey = key.startsWith('sum ') ? key : `sum ${agent}`;
+    const sum = sums.get(sumKey)?.usage ?? noUsage;
+    sums.set(sumKey, { agent, usage: addUsage(sum, usage) });
+  }
+  return { ...stats, children: new Map([...sums, ...all.slice(-maxChildren)]) };
+}
+
 export function startResponse(
   stats: UsageStats,
   { turn, attempt, time, model }: EventOf<'response_started'>,

@@ -1,7 +1,7 @@
 import type { Tool, ToolContext, ToolExecution, ToolReturn } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 import type { ExtensionCode } from '../../contract/extensions.ts';
-import { outputOf } from '../session-hooks.ts';
+import { outputOf } from '../tool-names.ts';
 
 /**
  * Returns a tool whose results have a text of a renderer beside them, as `display` in their metadata. The text

@@ -25,15 +25,25 @@ interface PictureOptions {
 /**
  * Returns the paths in a message that look like pictures or PDF documents. Examples are `@shot.png` and
  * `./shot.png`. Terminals insert the forms `'/a b/shot.png'` and `/a\ b/shot.png` when the user
- * drops a file.
+ * drops a file, and on Windows the forms `C:\a\shot.png` and `"C:\a b\shot.png"`.
  */
-export function picturePaths(text: string): readonly string[] {
+export function picturePaths(
+  text: string,
+  platform: NodeJS.Platform = process.platform,
+): readonly string[] {
   const mentions = mentionsIn(text).map(({ path }) => path);
+  const withoutEscapes = (bare: string) =>
+    platform === 'win32' ? bare : bare.replaceAll(/\\(.)/g, '$1');
   const plain = [...text.matchAll(pathForm)].map(
-    ([, double, single, bare = '']) => double ?? single ?? bare.replaceAll(/\\(.)/g, '$1'),
+    ([, double, single, bare = '']) => double ?? single ?? withoutEscapes(bare),
   );
-  const paths = [...mentions, ...plain].filter((path) => pictureName.test(path));
+  const paths = [...mentions, ...plain].filter(isPicturePath);
   return [...new Set(paths)].slice(0, maxPictures);
+}
+
+/** Returns true if a path has the name of a picture or a PDF document. */
+export function isPicturePath(path: string): boolean {
+  return pictureName.test(path);
 }
 
 const pictureName = /\.(?:png|jpe?g|gif|webp|pdf)$/i;
@@ -100,7 +110,8 @@ function absolutePath(path: string, { cwd, home }: PictureOptions): string | und
       return undefined;
     }
   }
-  if (home !== undefined && path.startsWith('~/')) return resolve(home, path.slice(2));
+  if (home !== undefined && (path.startsWith('~/') || path.startsWith('~\\')))
+    return resolve(home, path.slice(2));
   return resolve(cwd, path);
 }
 

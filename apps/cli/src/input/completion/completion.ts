@@ -43,6 +43,8 @@ export interface Command {
    * command but does not send it.
    */
   readonly takesText?: boolean | undefined;
+  /** True if a shorter name means the same. The list then has this name only after a `:`. Default: false. */
+  readonly isAlias?: boolean | undefined;
 }
 
 export interface CompletionSources {

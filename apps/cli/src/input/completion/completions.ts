@@ -79,8 +79,9 @@ function completionsOf(
 function namesFor(typed: string, commands: readonly Command[]): readonly CompletionItem[] {
   const wanted = typed.toLowerCase();
   const rest = wanted.slice(1);
-  const begins = commands.filter(({ name }) => name.startsWith(wanted));
-  const has = commands.filter(({ name }) => !name.startsWith(wanted) && name.includes(rest));
+  const shown = commands.filter(({ isAlias }) => isAlias !== true || wanted.includes(':'));
+  const begins = shown.filter(({ name }) => name.startsWith(wanted));
+  const has = shown.filter(({ name }) => !name.startsWith(wanted) && name.includes(rest));
   return [...begins, ...has].slice(0, maxItems).map(commandItem);
 }
 

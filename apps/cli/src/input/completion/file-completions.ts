@@ -37,7 +37,8 @@ function itemOf(path: string): CompletionItem {
 }
 
 function rankPaths(all: readonly Candidate[], typed: string): readonly string[] {
-  const wanted = typed.toLowerCase().replace(/^\.\//, '');
+  // The list has `/` also on Windows, where users type `\\` too.
+  const wanted = typed.toLowerCase().replaceAll('\\', '/').replace(/^\.\//, '');
   // If the user has typed nothing, files near the root come first.
   const scoreOf = ({ lower, depth }: Candidate) =>
     wanted === '' ? -depth : fuzzyScore(lower, wanted);
@@ -113,6 +114,7 @@ export function mentionOf(path: string): string {
   return /[\s"'\\]/.test(path) ? `@"${path.replaceAll(/["\\]/g, '\\$&')}"` : `@${path}`;
 }
 
+/** Removes the escapes of `mentionOf`. Other backslashes stay, because they separate folders on Windows. */
 function unescapePath(quotedPath: string): string {
-  return quotedPath.replaceAll(/\\(.)/g, '$1');
+  return quotedPath.replaceAll(/\\(["\\])/g, '$1');
 }

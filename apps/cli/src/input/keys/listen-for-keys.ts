@@ -6,17 +6,23 @@ interface KeyListener {
   readonly onRead: (read: KeyRead) => void;
   /** Called when the input ends or the signal aborts. */
   readonly onCancel: () => void;
+  /** True if text counts that the user typed before raw mode was on. Default: false. */
+  readonly takesTypeAhead?: boolean | undefined;
 }
 
 /** Reads keys in raw mode, outside of the chat. Returns a function that stops reading. */
 export function listenForKeys(
   { stdin, signal, clock }: Pick<Host, 'stdin' | 'signal'> & { readonly clock: Clock },
-  { onRead, onCancel }: KeyListener,
+  { onRead, onCancel, takesTypeAhead = false }: KeyListener,
 ): () => void {
   const reader = new KeyReader({ clock, onRead });
   const decoder = new TextDecoder();
-  const listen = (chunk: string | Buffer) =>
-    reader.push(typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }));
+  let isFirst = takesTypeAhead;
+  const listen = (chunk: string | Buffer) => {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    reader.push(isFirst ? typedBeforeStart(text) : text);
+    isFirst = false;
+  };
   stdin.setRawMode?.(true);
   stdin.on('data', listen);
   // An earlier question paused the input, and a listener alone does not resume it.
@@ -32,4 +38,12 @@ export function listenForKeys(
     stdin.setRawMode?.(false);
     stdin.pause();
   };
+}
+
+/**
+ * Returns text that the user typed before raw mode was on. Until then, the terminal turns Enter
+ * into a line feed, which the parser would read as Ctrl-J. So line feeds become Enter again.
+ */
+export function typedBeforeStart(text: string): string {
+  return text.startsWith('\u001b') ? text : text.replaceAll('\n', '\r');
 }

@@ -2,6 +2,7 @@ import type { Clock } from '@millrace/agent';
 import { usePaste, useStdin } from 'ink';
 import { useEffect, useEffectEvent } from 'react';
 import { type KeyRead, KeyReader } from './key-reader.ts';
+import { typedBeforeStart } from './listen-for-keys.ts';
 
 interface UseKeysOptions {
   /** False while a different component receives the keys. Default: true. */
@@ -45,14 +46,6 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
       reader.reset();
     };
   }, [stdin, isActive, clock]);
-}
-
-/**
- * Returns text that the user typed before raw mode was on. Until then, the terminal turns Enter
- * into a line feed, which the parser would read as Ctrl-J. So line feeds become Enter again.
- */
-function typedBeforeStart(text: string): string {
-  return text.startsWith('\u001b') ? text : text.replaceAll('\n', '\r');
 }
 
 /**

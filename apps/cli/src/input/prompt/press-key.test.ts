@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CompletionSources } from '../completion/completion.ts';
 import { emptyKeyState, parseKeys } from '../keys/parse-keys.ts';
+import { EditorStore } from './editor-store.ts';
 import { type Effect, isUsedKey } from './press-key.ts';
-import { EditorStore } from './use-editor.ts';
 
 const sources: CompletionSources = {
   commands: [

@@ -235,7 +235,7 @@ const bindings: ReadonlyMap<string, EditAction> = new Map([
 /** Further keys of the chat, and keys that terminals send for Enter, Tab and Esc. */
 const otherKeys: ReadonlySet<string> = new Set(
   [
-    'ctrl+c ctrl+d ctrl+g ctrl+i ctrl+l ctrl+m ctrl+n ctrl+p ctrl+r ctrl+t ctrl+z',
+    'ctrl+c ctrl+d ctrl+g ctrl+i ctrl+l ctrl+m ctrl+n ctrl+p ctrl+r ctrl+t ctrl+v ctrl+z',
     'ctrl+3 ctrl+8',
   ].flatMap((keys) => keys.split(' ')),
 );

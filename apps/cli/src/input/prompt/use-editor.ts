@@ -1,67 +1,17 @@
 import type { Clock } from '@millrace/agent';
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import type { CompletionSources, Completions, Menu } from '../completion/completion.ts';
-import { completions, isNamingFile } from '../completion/completions.ts';
-import {
-  createEditor,
-  type EditAction,
-  type EditorState,
-  type HistoryEntry,
-} from '../editor/editor-state.ts';
-import { isRecorded } from '../history/history-entry.ts';
+import type { CompletionSources, Menu } from '../completion/completion.ts';
+import type { EditAction, EditorState, HistoryEntry } from '../editor/editor-state.ts';
 import type { Key } from '../keys/key.ts';
 import { useKeys } from '../keys/use-keys.ts';
-import {
-  createView,
-  type EditorView,
-  type Effect,
-  menuOf,
-  type PressContext,
-  pressKey,
-  withEdit,
-} from './press-key.ts';
-import { markWidth } from './text-lines.ts';
+import { type EditorOptions, EditorStore, pressInEditor } from './editor-store.ts';
 
-export interface UseEditorOptions {
-  /**
-   * Called on Enter with the text, which is never blank. The text starts a run, or steers the
-   * current run.
-   */
-  readonly onSubmit: (text: string) => void;
-  /**
-   * Called on Alt-Enter during a run, with the message to queue. If it is undefined, Alt-Enter
-   * always inserts a newline.
-   */
-  readonly onQueue?: ((text: string) => void) | undefined;
-  /** Called on Esc or Ctrl-C during a run. */
-  readonly onStop: () => void;
-  /** Called on Ctrl-D while idle with an empty prompt. */
-  readonly onLeave: () => void;
-  /** Called on Ctrl-C while idle with an empty prompt. Default: `onLeave`. */
-  readonly onInterrupt?: (() => void) | undefined;
-  /** Called on Esc while idle with an empty prompt. */
-  readonly onEscape?: (() => void) | undefined;
-  /** Called on Up in an empty prompt, to withdraw a queued message. If undefined, Up shows the history. */
-  readonly onTakeBack?: (() => void) | undefined;
-  /** Called on Enter in an empty prompt. */
-  readonly onEmptyEnter?: (() => void) | undefined;
-  /**
-   * Called for each key before the editor handles it. If it returns true, the editor ignores the
-   * key.
-   */
-  readonly onKey?: ((key: Key) => boolean) | undefined;
-  /** Called for each text that is added to the history. Pass `history.add`. */
-  readonly onSent?: ((entry: HistoryEntry) => void) | undefined;
-  /** Called while the user types an `@` mention. The caller can refresh the file list. */
-  readonly onFilesWanted?: (() => void) | undefined;
-  readonly isBusy: boolean;
+export interface UseEditorOptions extends EditorOptions {
   /**
    * False while a different component, such as a dialog, receives the keys. The text stays.
    * Default: true.
    */
   readonly isActive?: boolean | undefined;
-  /** The width of the whole prompt in cells. Pass the same value to `<Prompt>`. */
-  readonly width: number;
   /** The commands and files to offer. Pass the same object while its content does not change. */
   readonly sources?: CompletionSources | undefined;
   /** Texts that the user sent before, oldest first. A new list replaces the old one. */
@@ -97,115 +47,8 @@ export function useEditor(options: UseEditorOptions): Editor {
   const { state, menu } = useSyncExternalStore(store.subscribe, store.snapshot);
   useEffect(() => store.setSources(sources), [store, sources]);
   useEffect(() => store.dispatch({ type: 'history', entries: history }), [store, history]);
-  const press = (key: Key) => {
-    if (options.onKey?.(key) === true) return;
-    const isEmpty = store.snapshot().state.text === '';
-    if (isEmpty && isPlainEnter(key)) return options.onEmptyEnter?.();
-    const { isBusy, width, onQueue, onTakeBack } = options;
-    const can = { canQueue: onQueue !== undefined, canTakeBack: onTakeBack !== undefined };
-    const effect = store.press(key, { isBusy, ...can, width: width - markWidth });
-    if (effect !== undefined) perform(effect, options);
-    if (store.wantsFiles()) options.onFilesWanted?.();
-  };
+  const press = (key: Key) => pressInEditor(store, key, options);
   useKeys(({ keys }) => keys.forEach(press), { isActive, clock });
   const currentText = () => store.snapshot().state.text;
   return { state, menu, dispatch: store.dispatch, press, currentText, snapshot: store.snapshot };
-}
-
-function isPlainEnter(key: Key): boolean {
-  return key.type === 'key' && key.name === 'enter' && !key.shift && !key.alt && !key.ctrl;
-}
-
-function perform(effect: Effect, options: UseEditorOptions): void {
-  switch (effect.type) {
-    case 'stop':
-      return options.onStop();
-    case 'leave':
-      return options.onLeave();
-    case 'interrupt':
-      return (options.onInterrupt ?? options.onLeave)();
-    case 'escape':
-      return options.onEscape?.();
-    case 'take_back':
-      return options.onTakeBack?.();
-    case 'keep':
-      return recordEntry(effect.sent, options);
-    case 'submit':
-    case 'queue':
-      return send(effect.type, effect.sent, options);
-  }
-}
-
-function recordEntry({ text, folds }: EditorState, { onSent }: UseEditorOptions): void {
-  if (isRecorded(text)) onSent?.(folds.length > 0 ? { text, folds } : { text });
-}
-
-function send(type: 'submit' | 'queue', sent: EditorState, options: UseEditorOptions): void {
-  const { text } = sent;
-  recordEntry(sent, options);
-  const whole = text.trimEnd();
-  return type === 'queue' ? options.onQueue?.(whole) : options.onSubmit(whole);
-}
-
-interface EditorSnapshot {
-  readonly state: EditorState;
-  readonly menu: Menu | undefined;
-}
-
-/**
- * Stores the editor outside of React. So each key of a chunk sees the result of the previous key. A
- * change is drawn immediately, and does not wait for streamed output.
- */
-export class EditorStore {
-  #view: EditorView;
-  #sources: CompletionSources = {};
-  #completions: Completions | undefined;
-  #snapshot: EditorSnapshot;
-  readonly #listeners = new Set<() => void>();
-
-  constructor(history: readonly HistoryEntry[] = []) {
-    this.#view = createView(createEditor(history));
-    this.#snapshot = { state: this.#view.state, menu: undefined };
-  }
-
-  readonly snapshot = (): EditorSnapshot => this.#snapshot;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  readonly dispatch = (action: EditAction): void => this.#update(withEdit(this.#view, action));
-
-  /** Sets the commands and files to offer. An open list is updated. */
-  setSources(sources: CompletionSources): void {
-    if (sources === this.#sources) return;
-    this.#sources = sources;
-    this.#update(this.#view);
-  }
-
-  press(key: Key, context: Omit<PressContext, 'completions'>): Effect | undefined {
-    const { view, effect } = pressKey(this.#view, key, {
-      ...context,
-      completions: this.#completions,
-    });
-    this.#update(view);
-    return effect;
-  }
-
-  /** Returns true if the user is typing an `@` mention. */
-  wantsFiles(): boolean {
-    return this.#view.mayComplete && isNamingFile(this.#view.state);
-  }
-
-  #update(view: EditorView): void {
-    this.#view = view;
-    this.#completions = completions(view.state, this.#sources);
-    const menu = menuOf(view, this.#completions);
-    const { state, menu: before } = this.#snapshot;
-    const isSame = state === view.state && menu === undefined && before === undefined;
-    if (isSame) return;
-    this.#snapshot = { state: view.state, menu };
-    for (const listener of this.#listeners) listener();
-  }
 }

@@ -119,7 +119,7 @@ export class MarkdownRenderer {
     // marker of that item needs the line.
     if (info === '') return startsItem(block) ? [[]] : [];
     const { symbols, styles } = this.#theme;
-    const label = { text: `${symbols.rule.repeat(2)} ${info}`, style: styles.muted };
+    const label = { text: `${symbols.label} ${info}`, style: styles.muted };
     return [clipSpans([label], width, { text: symbols.cut, style: styles.muted })];
   }
 

@@ -39,7 +39,7 @@ export function renderTable(
     columnOf([cell, ...body.map((row) => row[column] ?? [])]),
   );
   const widths = columnWidths(columns, width - 3 * (head.length - 1));
-  if (widths === undefined) return records(head, body, width, theme);
+  if (widths === undefined || theme.listsTables === true) return records(head, body, width, theme);
   return grid(isRest ? body : [head, ...body], { widths, alignments, theme, hasHead: !isRest });
 }
 

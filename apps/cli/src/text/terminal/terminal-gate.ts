@@ -61,6 +61,16 @@ export class TerminalText {
     return new TerminalText('\u001b[?25h\u001b[?1049l');
   }
 
+  /** Erases the last cells of the current line, as a shell does after Backspace. */
+  static eraseLast(cells: number): TerminalText {
+    return new TerminalText('\b \b'.repeat(cells));
+  }
+
+  /** Asks the terminal to mark pasted text (bracketed paste), or to stop it. */
+  static markPastes(isOn: boolean): TerminalText {
+    return new TerminalText(isOn ? '\u001b[?2004h' : '\u001b[?2004l');
+  }
+
   /** Accepts a text that our own code painted. Only its colors and hyperlinks are kept. */
   static painted(text: string): TerminalText {
     return new TerminalText(onlyStyles(text));

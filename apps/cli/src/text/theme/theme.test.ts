@@ -30,6 +30,7 @@ test.each([
   [{ TERM: 'xterm-kitty' }, true],
   [{ VTE_VERSION: '7800' }, true],
   [{ VTE_VERSION: '4000' }, false],
+  [{ WT_SESSION: 'id' }, true],
   [{ TERM_PROGRAM: 'iTerm.app', TMUX: '/tmp/t' }, false],
   [{ FORCE_HYPERLINK: '1' }, true],
   [{ TERM_PROGRAM: 'iTerm.app', FORCE_HYPERLINK: '0' }, false],

@@ -43,6 +43,8 @@ interface Symbols {
   readonly rule: string;
   readonly column: string;
   readonly cross: string;
+  /** Marks the language of a code block. */
+  readonly label: string;
   /** Marks a row that continues a long line. */
   readonly wrapped: string;
   /** Marks a place where text was cut. */
@@ -56,6 +58,8 @@ export interface Theme {
   readonly hyperlinks: boolean;
   /** True if headings and code keep their Markdown marks, because the theme has no styles. */
   readonly marks: boolean;
+  /** True if each row of a table is a list of fields, without columns. Default: false. */
+  readonly listsTables?: boolean | undefined;
 }
 
 interface TerminalInfo {
@@ -106,6 +110,7 @@ const unicode: Symbols = {
   rule: '─',
   column: '│',
   cross: '┼',
+  label: '──',
   wrapped: '↳',
   cut: '…',
 };
@@ -116,6 +121,7 @@ const ascii: Symbols = {
   rule: '-',
   column: '|',
   cross: '+',
+  label: '--',
   wrapped: '\\',
   cut: '~',
 };
@@ -231,6 +237,15 @@ export const plainTheme: Theme = {
 
 /** The plain theme with ASCII symbols, for terminals with minimal features. */
 export const dumbTheme: Theme = { ...plainTheme, symbols: ascii };
+
+/**
+ * Returns the theme for the plain mode, which a screen reader reads: only ASCII symbols, no lines, and Markdown
+ * marks, because styles are not heard.
+ */
+export function spoken(theme: Theme): Theme {
+  const symbols = { ...ascii, rule: '', cross: '', column: ',', label: 'Code:' };
+  return { ...theme, symbols, hyperlinks: false, marks: true, listsTables: true };
+}
 
 export function withHyperlinks(theme: Theme): Theme {
   return { ...theme, hyperlinks: true };

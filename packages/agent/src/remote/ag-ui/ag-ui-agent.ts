@@ -32,11 +32,12 @@ export interface AgUiAgentOptions extends RemoteAgentOptions {
 }
 
 /**
- * Creates an agent whose work an agent of AG-UI 1.0 does. Its texts, reasoning, calls and results are streamed
- * to our log.
+ * Creates an agent that passes its work to a remote agent, which speaks AG-UI 1.0. The texts, reasoning, calls
+ * and results of the remote agent are streamed to our log.
  *
  * - An interrupt is a form, which any client of the session can answer. The answer resumes the run.
- * - A stop closes the connection of the run. If the agent waits for an answer, a further run cancels its question.
+ * - A stop closes the connection of the run. If the remote agent waits for an answer, a further run cancels its
+ *   question.
  * - The id of the thread is the id of our session. Each run contains the messages of the session.
  *
  * @example

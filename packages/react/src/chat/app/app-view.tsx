@@ -56,7 +56,8 @@ export function AppView({ source, call, result }: AppViewProps) {
       )}
       {content !== undefined && content !== 'failed' && !isClosed && (
         <AppPlace
-          // Another policy needs another document, so the app starts again.
+          // The content security policy changes when the user agrees. A document cannot change its policy, so
+          // the app starts again in a new document.
           key={String(isAgreed)}
           {...{ source, call, app, content, onClosed, callTool: calls.callTool }}
           url={`${framesUrl}app.html${isAgreed ? queryOf(app) : ''}`}

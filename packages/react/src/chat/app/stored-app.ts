@@ -38,8 +38,8 @@ function textsOf(list: unknown): readonly string[] {
 }
 
 /**
- * Returns a result in the form that an app expects. The log has the result as the server sent it if it contains
- * more than the model received.
+ * Returns a result in the form that an app expects. If the server sent more than the model received, the log
+ * also has the whole result of the server.
  */
 export async function resultForApp(source: ChatSource, part: ToolResultPart): Promise<JsonObject> {
   const hash = part.metadata?.['mcpResult'];

@@ -11,7 +11,7 @@ const maxPieces = 20_000;
 
 /** Facts about the input of a call, for the approval card. */
 export interface InputFacts {
-  /** Identifies the input. */
+  /** Changes when the input changes. */
   readonly key: string;
   /**
    * The reason why the user cannot allow the call with this input. Undefined if the user can allow
@@ -22,7 +22,7 @@ export interface InputFacts {
   readonly isWhole: boolean;
 }
 
-/** Returns the facts about an input, including whether the page can show it in full. */
+/** Returns the data about an input, including whether the page can show it in full. */
 export function inputFacts(call: ToolCallPart, t: Labels): InputFacts {
   const { input, arguments: text } = call;
   const key = input === undefined ? text : JSON.stringify(input);

@@ -15,10 +15,10 @@ const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibili
 /**
  * Returns true when the user may answer a new card. The card must have been visible for a moment
  * without any input. So the second click of a double click, or a held key, cannot answer a new card
- * by accident. The waiting time starts again when the window gets the focus. Otherwise a page could
- * cover this window with another one, and close that one between the two presses of a double click.
- * While a frame has the focus, the page does not see the clicks of the user. The document in the frame could
- * move the card under the pointer, so the waiting time starts when the user returns to the page.
+ * by accident. The waiting time starts again when the window gets the focus. Otherwise a hostile website
+ * could open a window above this window, and close its window between the two presses of a double click. The
+ * waiting time also starts again when the focus returns from a frame. This page does not see clicks in a frame,
+ * and the document in the frame could have moved the card under the pointer.
  */
 export function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);

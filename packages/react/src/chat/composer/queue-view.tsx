@@ -54,8 +54,8 @@ export function QueueView({ source, onWithdraw }: QueueViewProps) {
 }
 
 /**
- * Returns a text about when the agent reads a queued message. A stopped agent reads the messages
- * that were left behind together with the next message. Without a run, any other message starts one.
+ * Returns a text about when the agent reads a queued message. If the run was stopped before it read the
+ * message (`isLeft`), the agent reads it together with the next message.
  */
 function deliveryText({ when, isLeft }: QueuedMessage, reason: WaitsFor, t: Labels): string {
   switch (reason) {

@@ -4,7 +4,7 @@ import './suggestions.css';
 
 /** An entry that the field for messages offers after `/` or `@`. */
 export interface Suggestion {
-  /** The text after the mark, such as `new` or `report.pdf`. */
+  /** The text after `/` or `@`, such as `new` or `report.pdf`. */
   readonly name: string;
   /** A few words about the entry. Default: none. */
   readonly description?: string | undefined;

@@ -57,8 +57,8 @@ export interface ComposerState {
 }
 
 /**
- * Keeps the text and the files of a message until it was accepted. It has no elements, so an
- * application can draw the field itself.
+ * Keeps the text and the files of a message until the message is accepted. The hook renders nothing, so an
+ * application can draw its own field.
  */
 export function useComposer(options: ComposerOptions): ComposerState {
   const t = useLabels();

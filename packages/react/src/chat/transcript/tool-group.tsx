@@ -78,7 +78,7 @@ export function ToolGroup({ source, ids }: ToolGroupProps) {
 }
 
 /**
- * Groups the parts of an item. Consecutive tool calls form one group, and every other part is a
+ * Groups the parts of an item. Consecutive tool calls form one group. Each part of any other kind is a
  * group by itself.
  */
 export function groupParts(

@@ -1,5 +1,7 @@
 import { TestClock } from '@millrace/log/suite';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { Row } from '../../contract/rows.ts';
+import { memoryRows } from '../../rows/memory-rows.ts';
 import { type Json, ScopeServer } from '../../testing/scope-requests.ts';
 import { resultLine, startRemoteAgent } from '../../testing/servers/remote-agent.ts';
 import { textDelta } from '../../testing/servers/task-harness.ts';
@@ -113,6 +115,68 @@ test('attack: a client token of a deleted agent gives no access to its successor
   await remove();
   await register();
   expect(await statusOf(token)).toBe(401);
+});
+
+test.each([
+  ['registers again', register],
+  [
+    'is registered by its build',
+    () => server.asOperator('POST', '/agents/register-build', { name: 'far', description: '' }),
+  ],
+])(
+  '18.556: attack: a token that a deletion left is valid after the agent %s',
+  async (_what, again) => {
+    const rows = memoryRows();
+    server = await ScopeServer.start({ clock, rows });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    await register();
+    const { token, id } = await server.asOperator('POST', '/tokens', { agent_name: 'far' });
+    const row = await rows.get('tokens', id);
+    await remove();
+    await rows.put('tokens', row as Row);
+    await again();
+    expect(await statusOf(token)).toBe(401);
+  },
+);
+
+const createTask = () =>
+  server.asOperator('POST', '/agents/name/own/rpc', {
+    ...{ method: 'task/create', params: { name: 'mine' } },
+  });
+
+test.each([
+  ['agent is deleted', { agent_name: 'far' }, remove, 404],
+  [
+    'agent is deleted and registered again',
+    { agent_name: 'far' },
+    async () => {
+      await remove();
+      clock.jump(1);
+      await register();
+    },
+    409,
+  ],
+  [
+    'task is deleted',
+    { task_name: 'mine' },
+    () => server.asOperator('DELETE', '/tasks/name/mine'),
+    404,
+  ],
+])('18.557: attack: a token is created while its %s', async (_what, body, change, status) => {
+  const rows = memoryRows();
+  const put = rows.put.bind(rows);
+  rows.put = async (table, row, options) => {
+    if (table === 'tokens' && row.data['label'] === 'late') await change();
+    return put(table, row, options);
+  };
+  server = await ScopeServer.start({ clock, rows });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  await register();
+  await createTask();
+  const late = { ...body, label: 'late' };
+  expect((await server.ask(testToken('operator'), 'POST', '/tokens', late)).status).toBe(status);
+  const tokens: Json[] = await server.asOperator('GET', '/tokens');
+  expect(tokens.filter(({ label }) => label === 'late')).toEqual([]);
 });
 
 test('attack: the server does not send the next key to an agent whose key was revoked', async () => {

@@ -3,6 +3,7 @@ import type { HttpRequest, IncomingRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant } from '../../contract/service.ts';
 import type { HttpExchange } from '../http-exchange.ts';
+import { admitConnection } from '../open-connections.ts';
 import { Reply, type Route } from '../route.ts';
 import {
   type Authorize,
@@ -67,6 +68,8 @@ export async function checkAccess(
     exchange.address = policy.clientAddress(incomingRequest(request)) || address;
   exchange.caller = `address ${exchange.address}`;
   exchange.grant = await authorize(exchange, policy, isPublic);
+  exchange.markAdmitted();
+  if (!isPublic) admitConnection(request.source);
   checkRights(exchange.grant, request.method, route);
   return 'allowed';
 }
@@ -116,7 +119,9 @@ async function authorize(
   const token = isPublic ? undefined : readToken(exchange.request.headers);
   const grant = token === undefined ? undefined : await findGrant(token, exchange, policy);
   if (token !== undefined && grant !== undefined) {
-    exchange.caller = callerOfToken(tokenId(token));
+    const id = tokenId(token);
+    exchange.caller = callerOfToken(id);
+    exchange.isStillAdmitted = () => tokens.isValid(id);
     rateLimit.take(exchange.caller);
     return grant;
   }
@@ -125,6 +130,7 @@ async function authorize(
     exchange.caller = `user ${access.user}`;
     exchange.isUserAdmitted = async () =>
       hasSameAccess(await authorizedBy(policy.authorize, exchange.request), access);
+    exchange.isStillAdmitted = exchange.isUserAdmitted;
   }
   rateLimit.take(exchange.caller);
   if (access !== undefined) return grantOf(access);
@@ -179,9 +185,9 @@ function serverClosing({ response }: HttpExchange): ServerError {
 const maxTokenLength = 4096;
 
 /**
- * Returns the rights that a token gives. Throws if the token is unknown. A server without tokens ignores an
- * unknown bearer token, because many clients always send one. It still refuses an unknown agent key, because
- * the agent expects the rights of its own key.
+ * Returns the rights that a token gives. Throws if the token is unknown. A server that requires no token
+ * ignores an unknown bearer token, because many clients always send one. Such a server still refuses an
+ * unknown agent key, because the agent expects the rights of its own key.
  */
 async function findGrant(
   token: string,

@@ -58,7 +58,7 @@ export class CopyLimits {
     try {
       return await copy(onCopy);
     } catch (error) {
-      // The run that made the copy can report the refusal as an error of its own.
+      // `copy` can catch the refusal and throw a different error. The caller must get the refusal.
       throw refusal ?? error;
     } finally {
       usage.left -= Math.max(0, minCopyBytes - copied);

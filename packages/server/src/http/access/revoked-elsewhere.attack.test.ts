@@ -1,10 +1,12 @@
 import { memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, onTestFinished, test } from 'vitest';
+import { fullGrant } from '../../contract/service.ts';
 import { createServer } from '../../create-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
 import type { Json } from '../../testing/scope-requests.ts';
 import { testToken } from '../../testing/servers/test-server.ts';
+import { TokenStore } from './token-store.ts';
 
 // The holder of a share link follows a task at one server of a cluster. The owner revokes the link at another
 // server.
@@ -12,14 +14,14 @@ import { testToken } from '../../testing/servers/test-server.ts';
 const operator = testToken('operator');
 const answer = { type: 'text', author: 'agent', content: 'Hello.' } as const;
 
-async function cluster() {
+async function cluster(onMessage: () => Promise<typeof answer> = async () => answer) {
   const clock = new TestClock();
   const log = memoryLog({ clock });
   const rows = memoryRows({ clock });
   const start = async () => {
     const server = createServer({
       ...{ log, rows, clock, tokens: [operator] },
-      agents: [{ type: 'sync', name: 'a', onMessage: async () => answer }],
+      agents: [{ type: 'sync', name: 'a', onMessage }],
     });
     onTestFinished(() => server.close());
     return (await server.listen({ port: 0 })).url;
@@ -114,4 +116,47 @@ test('attack 18.280: the key of an agent that a revoked token registered stays v
   const { json: again } = await register(operator);
   expect(again.agent_api_key).not.toBe(key);
   expect((await send(again.agent_api_key, 'GET', '/tasks')).status).toBe(200);
+});
+
+test('18.570: attack: the list of tokens leaves out valid tokens behind 1,000 others', async () => {
+  const clock = new TestClock();
+  const tokens = new TokenStore(memoryRows({ clock }), [operator], clock);
+  const issue = (lifetimeMs?: number) =>
+    tokens.issue({ scope: { kind: 'all' }, lifetimeMs }, fullGrant);
+  for (let issued = 0; issued < 1050; issued++) await issue(10_000);
+  await clock.advance(60_000);
+  for (let issued = 0; issued < 1050; issued++) await issue();
+  expect(await tokens.list()).toHaveLength(1050);
+});
+
+test.each([
+  ['another server revoked', {}],
+  ['expired', { expires_in: 1 }],
+])('18.554: attack: a request whose token %s receives a late answer', async (_what, lifetime) => {
+  const started = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const { clock, first, second } = await cluster(async () => {
+    started.resolve();
+    await held.promise;
+    return answer;
+  });
+  const { token, id } = await ask(first, 'POST', '/tokens', { agent_name: 'a', ...lifetime });
+  const send = async (by: string) => {
+    const content = { type: 'text', author: 'user', content: 'Hi.' };
+    const response = await fetch(`${first}/agents/name/a/rpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${by}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ method: 'message/send', params: { content } }),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const late = send(token);
+  await started.promise;
+  const other = send(operator);
+  if (!('expires_in' in lifetime)) await ask(second, 'DELETE', `/tokens/${id}`);
+  clock.jump(1000);
+  held.resolve();
+  const { status, text } = await late;
+  expect([status, text.includes(answer.content)]).toEqual([401, false]);
+  expect((await other).text).toContain(answer.content);
 });

@@ -1,3 +1,5 @@
+import { request } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, onTestFinished, test } from 'vitest';
@@ -112,4 +114,32 @@ test('18.217: attack: many open streams do not make the server call authorize wi
   expect(calls).toBe(streams.length);
   answerAll();
   await expect.poll(() => streams.every(({ isOver }) => isOver)).toBe(true);
+});
+
+test('18.555: attack: a user who is signed out before the end of the body changes something', async () => {
+  const admitted = Promise.withResolvers<void>();
+  let access: RequestAccess | undefined = everything;
+  const { clock, urls, task } = await cluster(({ method }) => {
+    if (method === 'PUT') admitted.resolve();
+    return access;
+  });
+  const body = JSON.stringify({ task_metadata: { title: 'changed' } });
+  const headers = { 'content-type': 'application/json', 'content-length': body.length };
+  const sent = request(`${urls[0]}/tasks/${task}`, { method: 'PUT', headers });
+  const status = new Promise((resolve, reject) => {
+    sent.on('error', reject).on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+  });
+  sent.write(body.slice(0, 5));
+  await admitted.promise;
+  await nextTurn();
+  access = undefined;
+  clock.jump(1000);
+  sent.end(body.slice(5));
+  expect(await status).toBe(401);
+  access = everything;
+  const read = await fetch(`${urls[0]}/tasks/${task}`);
+  expect(await read.text()).not.toContain('changed');
 });

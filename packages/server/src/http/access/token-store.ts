@@ -117,14 +117,18 @@ export class TokenStore {
    */
   async list(taskId?: string): Promise<readonly TokenInfo[]> {
     const where = taskId === undefined ? undefined : { task_id: taskId };
-    const rows = await this.#rows.list('tokens', { where, limit: 1000 });
     const valid: TokenInfo[] = [];
-    for (const row of rows) {
-      const stored = fromTokenRow(row);
-      if (stored === undefined || !this.#isValid(stored)) await this.#rows.delete('tokens', row.id);
-      else valid.push(stored);
+    for (let after: { at: number; id: string } | undefined; ; ) {
+      const page = await this.#rows.list('tokens', { where, limit: 1000, after });
+      for (const row of page) {
+        const stored = fromTokenRow(row);
+        if (stored !== undefined && this.#isValid(stored)) valid.push(stored);
+        else await this.#rows.delete('tokens', row.id);
+      }
+      const last = page.at(-1);
+      if (last === undefined) return valid;
+      after = { at: last.createdAt, id: last.id };
     }
-    return valid;
   }
 
   /**

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onClientError } from '../error-reply.ts';
 import type { HttpLimits } from '../http-limits.ts';
-import { UnusedConnections } from '../open-connections.ts';
+import { limitConnections, UnusedConnections } from '../open-connections.ts';
 
 interface NodeListenerOptions {
   readonly limits: HttpLimits;
@@ -67,7 +67,7 @@ export class NodeListener {
       keepAliveTimeout: limits.idleTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs(limits),
     });
-    server.maxConnections = limits.maxConnections;
+    limitConnections(server, limits.maxConnections);
     // Closes a connection when its last response ends during shutdown. Otherwise the connection would stay
     // open for a next request, which the server would refuse.
     const closeIdle = () => closing.aborted && setImmediate(() => server.closeIdleConnections());

@@ -18,7 +18,8 @@ export async function waitFor(
     for await (const _ of followTask(task, options, context, signal));
     if (!(await context.log.info(task.place.sessionId))) throw taskNotFound();
     const { view } = await context.inTurn(() => openView(task, context), 'wait');
-    // The agent may have continued since then, for example with the answer to one of several questions.
+    // When the stream ended, the agent waited for an answer. It may have got one answer of several and have
+    // continued, so the loop follows the task again.
     if (view.isOver || view.waiting.length > 0 || signal.aborted)
       return linkTask(view.task(fields), task.place.base);
   }

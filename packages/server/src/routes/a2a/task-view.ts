@@ -223,7 +223,7 @@ export class TaskView {
     return agentParts(state, items).flatMap(({ id, part }) => this.#finish(id, part, time));
   }
 
-  /** Emits what the client does not have of a finished part. `sent` is the text that it has. */
+  /** Emits the rest of a finished part. `sent` is the text of the part that the client already has. */
   #finish(id: string, part: Part, time: number, sent?: string): readonly JsonObject[] {
     const content = messageContent(part);
     const news = content === undefined || this.#told.has(id) ? [] : [this.#tell(id, content, time)];

@@ -25,7 +25,7 @@ export interface InputItems {
 
 const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
-/** Returns whether a message has a place in the session. Clients show the others for themselves. */
+/** Returns whether the session stores a message. Messages with other roles, such as `activity`, stay in the client. */
 export function isConversation({ role }: InputMessage): boolean {
   return roles.has(role);
 }

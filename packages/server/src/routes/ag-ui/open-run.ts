@@ -279,7 +279,7 @@ function unanswered(message: string): ServerError {
   return new ServerError('bad_state', message, {}, { details: { reason: 'unanswered_call' } });
 }
 
-/** Finds the newest run of a thread. Another door may have started it. */
+/** Finds the newest run of a thread. A client of another protocol may have started it. */
 async function newestRun(taskId: string, { log }: RouteContext): Promise<ResponseRef> {
   const { offset } = (await newestStart(taskId, log)) ?? {};
   if (offset === undefined) throw nothingNew();

@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readUIMessages } from '@millrace/agent';
-import { DeniedCalls, restateMessage } from '@millrace/core/streams';
-import { snapshot } from '@millrace/log';
+import { DeniedCalls, restateMessage, type UiMessage } from '@millrace/core/streams';
+import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
 import { ServerError } from '../../contract/server-error.ts';
 import { uiChunkSchema } from '../../contract/stream-schemas.ts';
@@ -75,7 +76,11 @@ export const chatRoutes: readonly Route[] = [
     async handle({ params }, context) {
       const name = { agentName: params.agent_name, chatId: params.chat_id };
       const chat = await findChat(name, context);
-      return { messages: chat ? await readUIMessages(context.log, chat.taskId) : [] };
+      if (chat === undefined) return { messages: [] };
+      return context.inTurn(
+        async () => ({ messages: await readMessages(chat, context) }),
+        'refuse',
+      );
     },
   }),
   route({
@@ -115,6 +120,18 @@ export const chatRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** Reads the messages of a chat. The server answers other requests between two pages of the log. */
+function readMessages({ taskId }: Chat, { log }: RouteContext): Promise<UiMessage[]> {
+  const paced: Pick<Log, 'info' | 'read'> = {
+    info: (session) => log.info(session),
+    async read(session, options) {
+      await nextTurn();
+      return log.read(session, options);
+    },
+  };
+  return readUIMessages(paced, taskId);
+}
 
 /** Reads whether a closed connection stops the answer. `useChat` sends the same headers with each request. */
 function stopsOnClose({ headers, grant }: RouteContext): boolean {

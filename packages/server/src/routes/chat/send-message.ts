@@ -107,7 +107,7 @@ async function readLastMessage(
   return { before, known: undefined, last, lastId: undefined };
 }
 
-/** Finds the last message of the user. An async agent receives it as a command, and others as an item. */
+/** Finds the last message of the user. It is a command for an async agent, and an item for all other agents. */
 async function findLastMessage(
   log: Log,
   taskId: string,

@@ -20,10 +20,10 @@ const maxQuestions = 20;
 /** Maximum length of a state that a client sends back. It contains the answers of its own user. */
 const maxStateLength = 500_000;
 
-/** Leaves a function of the application that has asked a question without an answer. */
+/** Thrown to end a function of the application when it asks a question that has no answer yet. */
 class OpenQuestion extends Error {}
 
-/** Returns the caller for functions of the application. They cannot ask questions. */
+/** Returns the caller for functions of the application that cannot ask the user. `ask` always returns `cancel`. */
 export function readerOf({ grant: { scope } }: RouteContext): McpReader {
   const ask = async (): Promise<FormAnswer> => ({ action: 'cancel' });
   return { user: scope.kind === 'user' ? scope.user : undefined, ask };

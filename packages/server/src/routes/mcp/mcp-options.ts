@@ -63,10 +63,10 @@ export interface McpReader {
   /** The user that `authorize` returned. Undefined for a caller with a token for everything. */
   readonly user: string | undefined;
   /**
-   * Asks the user of the client with a form. If the answer is missing, the promise rejects, and the function must
-   * not catch the error. The function runs again from its start when the answer is there, so it must have no effects
-   * before. `get` of a prompt and `read` of a resource can ask clients of version 2026-07-28 that can show forms. In
-   * all other cases the answer is `cancel`.
+   * Asks the user of the client with a form. If the client has not sent the answer yet, the promise rejects, and
+   * the function must not catch the error. When the answer has arrived, the function runs again from its start.
+   * The function must therefore have no side effects before its last question. `get` of a prompt and `read` of a
+   * resource can ask clients of version 2026-07-28 that can show forms. In all other cases the answer is `cancel`.
    */
   ask(question: McpQuestion): Promise<FormAnswer>;
 }

@@ -134,7 +134,7 @@ async function resumeStream(context: RouteContext): Promise<StreamReply> {
     throw new ServerError('not_found', 'Cannot continue this stream: its tool is gone');
   const opened = { tool, call: { name, arguments: {} }, question };
   const progressToken = isMcpId(token) ? token : undefined;
-  // A client that may only read writes ids of its own, and GET must not change anything for it.
+  // A client with a read-only token can invent an event id. Its request must therefore not change anything.
   const logLevel = await levelOf(caller, context);
   const more = { logLevel, after: number, told, isReadOnly };
   return streamCall(opened, { id, caller, progressToken, ...more }, context);

@@ -289,3 +289,27 @@ test('18.487: attack: each event of a busy session adds a reaction to the promis
   expect(text.match(/resources\/updated/g)?.length).toBeGreaterThanOrEqual(50);
   expect(most).toBeLessThan(20);
 });
+
+test('18.503: attack: a completion searches all sessions for a text of a megabyte', async () => {
+  const { url } = await serveMcp(['Fine.']);
+  const session = await start(url, {});
+  const complete = (value: string) =>
+    postMcp(
+      url,
+      {
+        ...{ jsonrpc: '2.0', id: 1, method: 'completion/complete' },
+        params: {
+          ref: { type: 'ref/resource', uri: 'millrace://sessions/{session_id}' },
+          argument: { name: 'session_id', value },
+        },
+      },
+      accept,
+    );
+  const found = await complete(session.slice(0, 4));
+  expect(found.json.result.completion.values).toEqual([session]);
+  const { json } = await complete('İ'.repeat(500_000));
+  expect(json.error).toMatchObject({
+    code: -32602,
+    message: expect.stringContaining('500000 characters'),
+  });
+});

@@ -124,7 +124,10 @@ const older: Readonly<Record<string, Method>> = {
   },
 };
 
-/** The methods that can change something. The server can still refuse the others when their result is known. */
+/**
+ * The methods that can change something. The server always sends their replies. It refuses replies to other
+ * methods if the caller has too many unread replies.
+ */
 const changing: ReadonlySet<string> = new Set(['tools/call', 'tasks/update', 'tasks/cancel']);
 
 function capabilities({ prompts = [] }: McpOptions): JsonObject {

@@ -63,6 +63,9 @@ function findPrompt(name: unknown, { prompts = [] }: McpOptions): McpPrompt {
 
 const maxValues = 100;
 
+/** The maximum length of a text to complete. An id of a session can have this length. */
+const maxTextLength = 1024;
+
 /** Completes an argument of a prompt, or the id of a session. */
 export async function complete(
   params: JsonObject,
@@ -74,6 +77,10 @@ export async function complete(
   const [name, text] = [field(argument, 'name'), field(argument, 'value')];
   if (typeof name !== 'string' || typeof text !== 'string')
     throw invalidParams('Cannot complete: argument needs name and value');
+  if (text.length > maxTextLength) {
+    const tooLong = `value has ${text.length} characters, and the limit is ${maxTextLength}`;
+    throw invalidParams(`Cannot complete: ${tooLong}`);
+  }
   const values = await (async (): Promise<readonly string[]> => {
     switch (field(ref, 'type')) {
       case 'ref/prompt': {
@@ -85,7 +92,8 @@ export async function complete(
       case 'ref/resource': {
         if (field(ref, 'uri') !== uriTemplates.session || name !== 'session_id') return [];
         const page = { limit: maxValues, pageNumber: 1, orderBy: 'created_at' } as const;
-        const { data } = await service.tasks.list({ ...page, direction: 'desc', search: text });
+        const list = () => service.tasks.list({ ...page, direction: 'desc', search: text });
+        const { data } = await context.inTurn(list, 'refuse');
         return data.map(({ id }) => id).filter((id) => id.startsWith(text));
       }
       default:

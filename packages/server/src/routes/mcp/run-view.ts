@@ -34,7 +34,7 @@ export interface RunMoment {
   readonly logs: readonly RunLog[];
 }
 
-/** A message about a run, for people who look after it. */
+/** A message about a run, for the operators of a client. */
 export interface RunLog {
   /** The offset of the record. */
   readonly at: number;
@@ -183,8 +183,8 @@ async function openRun(question: Question, log: Log, told = 0): Promise<OpenRun>
 }
 
 /**
- * Yields a run as it is now, and then after each batch of records, up to its end. The reader knows the news up
- * to the offset `told`.
+ * Yields a run as it is now, and then after each batch of records, up to its end. The reader already has all
+ * messages about the run up to the offset `told`.
  */
 export async function* followRun(
   question: Question,

@@ -28,9 +28,9 @@ interface Continued {
 /**
  * Finds the place at which a request continues. It is the end of the session, or the end of an earlier response.
  *
- * A request forks the session if the session got another message or run after its previous response, or if it
- * sends other outputs of tools of the caller. Answers to approvals never fork. Otherwise a second answer would
- * run a tool of the agent again.
+ * A request forks the session in two cases: the session got another message or run after the previous response of
+ * the request, or the request sends different outputs for tools that the caller runs. Answers to approvals never
+ * fork. Otherwise a second answer would run a tool of the agent again.
  */
 export async function findPlace(
   { taskId, previous, entries }: Continued,
@@ -100,7 +100,7 @@ async function endOf(id: string, { log }: Pick<RouteContext, 'log'>): Promise<Re
   const isNext = fact?.type === 'command_consumed';
   const { fold, queue, through } = isNext ? last.before : last.after;
   const runEnd = isNext && fold.run !== undefined ? [runFinished(last, fold.run)] : [];
-  // Other messages that waited at this moment belong to the session only.
+  // The original session answers the other messages that waited at this moment. The fork only consumes them.
   const consumed = queue.map(({ key }) => draft({ type: 'command_consumed', key }));
   return { fold, fork: { through, append: [...consumed, ...runEnd] } };
 }

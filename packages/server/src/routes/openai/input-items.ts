@@ -131,7 +131,7 @@ function readEntry(entry: Entry, place: string): readonly InputEntry[] {
       return [{ type: 'reference', id: id ?? '' }];
     case 'mcp_call':
       return ranCall(entry, place);
-    // The model does not need its earlier reasoning, and the questions have an answer.
+    // The agent does not use these items: reasoning of earlier answers, answered questions, and lists of tools.
     case 'reasoning':
     case 'mcp_approval_request':
     case 'mcp_list_tools':

@@ -188,7 +188,8 @@ export function readResponseBody(body: ResponseBody): DoorRequest {
       : id != null
         ? ({ by: 'conversation', id } as const)
         : undefined;
-  // Deleting the session would also delete what was there before.
+  // With `store: false`, the server deletes the session after the answer. This would also delete the earlier
+  // content of a continued session.
   if (continues !== undefined && body.store === false)
     throw refused('store', 'a response that continues a session is stored in that session');
   const caller = callerOf(body, {

@@ -1,5 +1,5 @@
 import { ServerError } from '../../contract/server-error.ts';
-import type { Scope, TaskService } from '../../contract/service.ts';
+import type { Scope, TaskFilter, TaskService } from '../../contract/service.ts';
 import { notFoundError } from '../../stores/row-access.ts';
 
 /**
@@ -20,13 +20,35 @@ export class ScopeRules {
     if (!(await this.hasTask(id))) throw notFoundError('task', id);
   }
 
+  /** Returns whether the task exists and is in the scope. A deleted task does not exist. */
   async hasTask(id: string): Promise<boolean> {
     const { scope } = this;
-    if (scope.kind === 'task') return scope.taskId === id;
-    if (scope.kind === 'user') return (await this.#service.tasks.ownerOf(id)) === scope.user;
-    const { agents } = await this.#service.tasks.get({ id });
-    return agents?.some((assertAgent) => assertAgent.id === scope.agentId) ?? false;
+    const { tasks } = this.#service;
+    if (scope.kind === 'task' && scope.taskId !== id) return false;
+    try {
+      if (scope.kind === 'user') return (await tasks.ownerOf(id)) === scope.user;
+      const { agents } = await tasks.get({ id });
+      return (
+        scope.kind === 'task' || (agents?.some((agent) => agent.id === scope.agentId) ?? false)
+      );
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
+
+  /**
+   * Returns whether a task of this scope still exists. It reads less than `hasTask`. Lists use it for rows that
+   * belong to the scope.
+   */
+  isTaskLeft = (id: string): Promise<boolean> =>
+    this.#service.tasks.ownerOf(id).then(
+      () => true,
+      (error: unknown) => {
+        if (isNotFound(error)) return false;
+        throw error;
+      },
+    );
 
   async agent(id: string): Promise<void> {
     if (!(await this.hasAgent(id))) throw notFoundError('agent', id);
@@ -71,17 +93,16 @@ export class ScopeRules {
   }
 
   /** Restricts a list query to values in the scope. */
-  async restrict<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
-    query: Q,
-  ): Promise<Q> {
+  async restrict<Q extends TaskFilter>(query: Q): Promise<Q> {
     const { scope } = this;
     if (query.taskId !== undefined) await this.assertTask(query.taskId);
     if (query.agentId !== undefined) await this.agent(query.agentId);
     switch (scope.kind) {
       case 'task':
+        await this.assertTask(scope.taskId);
         return { ...query, taskId: scope.taskId };
       case 'agent':
-        return { ...query, agentId: scope.agentId };
+        return { ...query, agentId: scope.agentId, isTaskShown: this.isTaskLeft };
       case 'user':
         if (query.taskId === undefined) throw this.forbid('list this without a task');
         return query;

@@ -203,7 +203,10 @@ function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
     async list(query) {
       const { scope } = rules;
       if (query.taskId !== undefined) await rules.assertTask(query.taskId);
-      if (scope.kind === 'task') return spans.list({ ...query, taskId: scope.taskId });
+      if (scope.kind === 'task') {
+        await rules.assertTask(scope.taskId);
+        return spans.list({ ...query, taskId: scope.taskId });
+      }
       if (query.taskId === undefined) throw rules.forbid('list spans without a task');
       return spans.list(query);
     },

@@ -1,7 +1,7 @@
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { CopyLimit, TasksService } from '../../contract/service.ts';
-import { matchesSearch, placeOf } from '../../stores/task-store.ts';
+import { placeOf, taskSearch } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(
@@ -74,12 +74,14 @@ export function scopedTasks(
     async list(query) {
       const { scope } = rules;
       if (query.agentId !== undefined) await rules.agent(query.agentId);
+      // Only callers with full access see the titles and the metadata of deleted tasks.
+      if (query.status === 'DELETED') return { data: [], next: null };
       if (scope.kind === 'agent') return tasks.list({ ...query, agentId: scope.agentId });
       if (scope.kind === 'user') return tasks.list({ ...query, ...owned });
       const { params: _, ...task } = await tasks.get({ id: scope.taskId });
       const isOfStatus = query.status === undefined || query.status === task.status;
       const isInPlace = query.place === undefined || query.place === placeOf(task);
-      const fits = isOfStatus && isInPlace && matchesSearch(task, query.search ?? '');
+      const fits = isOfStatus && isInPlace && taskSearch(query.search ?? '')(task);
       return { data: fits ? [task] : [], next: null };
     },
     async update(id, body) {

@@ -23,7 +23,7 @@ export interface ReadableSource {
   use(): Promise<void>;
 }
 
-/** The end of a stream. */
+/** How far a stream reaches now: its newest offsets, and whether it is closed. */
 export interface StreamPosition {
   readonly incarnation: string;
   /** The offset of the last record of the session. */

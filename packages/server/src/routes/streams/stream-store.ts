@@ -152,7 +152,7 @@ export class StreamStore {
       facts: isStored(found) ? [{ type: 'stream_used' }] : [],
       result: undefined,
     })).catch(() => {
-      // A read does not fail because the storage is full. The stream then expires earlier.
+      // If the storage is full, the read still succeeds. The stream then expires earlier.
     });
   }
 
@@ -234,8 +234,8 @@ export class StreamStore {
 
   /**
    * Returns whether a direct fork of the stream exists. The work is at most one load per path in the list:
-   * this method does not search the forks of forks. A fork that is over counts too if it has forks. The removal
-   * of its last fork removes it.
+   * this method does not search the forks of forks. A deleted or expired fork that itself has forks also counts
+   * as existing. It is removed together with its last fork.
    */
   async #hasForks({ state, incarnation }: StoredStream): Promise<boolean> {
     for (const path of state.forks) {
@@ -253,7 +253,7 @@ export class StreamStore {
     if (wasDeleted && config.fork !== undefined) await this.find(config.fork.from);
   }
 
-  /** Removes the session that a process leaves if it ends during a fork. It contains no stream. */
+  /** Removes the session of a fork whose process ended during the fork. The session contains no stream. */
   async #removeRest(path: string): Promise<void> {
     const info = await this.#log.info(sessionOf(path));
     if (info === undefined || info.through === 0) return;

@@ -39,6 +39,15 @@ function looksBare(names: ReadonlySet<string>): boolean {
   );
 }
 
+/** Returns which kinds of repositories a folder with these names is. Git compares some names in any letter case. */
+export function repositoryKinds(names: readonly string[]): {
+  readonly isBare: boolean;
+  readonly hasGit: boolean;
+} {
+  const usual = new Set(names.map(usualName));
+  return { isBare: looksBare(usual), hasGit: usual.has('.git') };
+}
+
 /**
  * True if a new file makes one of its folders a repository, because the other parts of the repository exist. The
  * path is relative to `root`. A file in a `.git` also counts.

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { chmod, lstat, rename } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
+import { keptNames } from '../../workspace/kept-names.ts';
 
 /** The entries of a folder that make git run programs. */
 export interface Risk {
@@ -38,7 +38,8 @@ async function permitOwner(folder: string): Promise<boolean> {
  * repeated.
  */
 async function renameIn(at: Folder, name: string): Promise<string | undefined> {
-  const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
+  // Git has chosen the old name, so it is short.
+  const [away] = keptNames(name);
   const attempt = () => rename(at.pathOf(name), at.pathOf(away));
   const failure = await attempt().then(
     () => undefined,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { IndexReader } from './submodules.ts';
+import { TrackedFiles } from './tracked-files.ts';
 
 // With threads, git also writes a table of the entries.
 const threads = { GIT_TEST_INDEX_THREADS: '4' };
@@ -30,5 +31,11 @@ describe.for(['sha1', 'sha256'] as const)('an index with hashes of %s', (format)
     git('update-index', '--split-index');
     git('update-index', '--add', '--cacheinfo', `160000,${hash},z`);
     expect(new Set(read())).toEqual(new Set(['lib/a', 'lib/ab', 'z']));
+    git('update-index', '--no-split-index');
+    git('update-index', '--skip-worktree', 'file 7', 'file 9');
+    const files = Array.from({ length: 40 }, (_, n) => `file ${n}`);
+    const expected = files.filter((name) => !/[79]$/.test(name) || name.length > 6);
+    const tracked = new TrackedFiles().below(root).filter((path) => path.startsWith('file'));
+    expect(tracked.toSorted()).toEqual(expected.toSorted());
   });
 });

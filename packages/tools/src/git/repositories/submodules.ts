@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type HashBytes, submodulePaths } from '../git-index.ts';
+import { type HashBytes, indexPaths, submodulePaths } from '../git-index.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFileSync } from '../read-regular-file.ts';
 
@@ -109,12 +109,29 @@ export class IndexReader {
     const files = [path, ...shared, ...settings];
     const isSettled = files.every((file) => changedAt(file) < settled);
     const submodules =
-      before === '' ? [] : index && readSubmodules(index, shared, hashBytesOf(settings));
+      before === '' ? [] : index && readPaths(index, shared, hashBytesOf(settings), submodulePaths);
     const read = { stamp, files, isSettled, submodules, seen: `${stamp} ${seenSettings}` };
     if (this.#known.size >= maxKept) this.#known.clear();
     this.#known.set(git, read);
     return read;
   }
+}
+
+/**
+ * Returns the paths of all files in the index of a git folder. Returns undefined if the index cannot be read. If
+ * there is no index, the result is empty. With `checkedOutPaths`, the files outside of a sparse checkout are left
+ * out.
+ */
+export function trackedPaths(
+  git: string,
+  pathsIn: typeof indexPaths = indexPaths,
+): readonly string[] | undefined {
+  const path = join(git, 'index');
+  if (stampOf([path]) === '') return [];
+  const index = readRegularFileSync(path, maxIndexBytes);
+  return (
+    index && readPaths(index, sharedIndexes(git, index), hashBytesOf(settingsOf(git)), pathsIn)
+  );
 }
 
 const maxSettingsBytes = 1_048_576;
@@ -138,17 +155,16 @@ function hashBytesOf([, config = '']: readonly string[]): HashBytes {
   return isLong ? 32 : 20;
 }
 
-function readSubmodules(
+function readPaths(
   index: Buffer,
   shared: readonly string[],
   hashBytes: HashBytes,
+  pathsIn: typeof indexPaths,
 ): readonly string[] | undefined {
   if (shared.length > maxSharedFiles) return undefined;
   const others = shared.map((file) => readRegularFileSync(file, maxIndexBytes));
   const known = others.filter((one) => one !== undefined);
-  return known.length < others.length
-    ? undefined
-    : submodulePaths(index, { shared: known, hashBytes });
+  return known.length < others.length ? undefined : pathsIn(index, { shared: known, hashBytes });
 }
 
 /** Maximum number of shared files of a split index. An index with more shared files cannot be checked. */
@@ -181,7 +197,8 @@ function changedAt(path: string): number {
   }
 }
 
-function stampOf(paths: readonly string[]): string {
+/** Returns a text that changes with each change of the files. Empty for one missing file. */
+export function stampOf(paths: readonly string[]): string {
   return paths.map(stampOfFile).join(' ');
 }
 

@@ -211,7 +211,10 @@ function issOf(returned: URLSearchParams): { readonly iss?: string } {
   return iss === null ? {} : { iss };
 }
 
-/** Returns the code of a return. The issuer is checked first, because only it can say what went wrong. */
+/**
+ * Returns the authorization code with which the browser returned from the login page. The issuer is checked
+ * first, because an error text is reliable only if it comes from this issuer.
+ */
 function codeOf(returned: URLSearchParams, { metadata }: AuthorizationServer): string {
   validateAuthorizationResponseIssuer({
     iss: issOf(returned).iss,

@@ -1,5 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { repositoryKinds } from '../../git/repositories/read-folder.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
 import { splitCommand } from '../split-command.ts';
@@ -44,7 +45,10 @@ function packageCheck(policy: PermissionPolicy): PermissionPolicy['mayRead'] | u
   const { root } = policy;
   return permissionPolicy({ root, rules: [{ decision: 'allow' }, ...strict] }).mayRead;
 }
-/** The git folder. It contains old versions of hidden files, and its settings often contain a password. */
+/**
+ * The git folder. It contains old versions of hidden files, and its settings often contain a password. A git folder
+ * with a different name is found by its entries.
+ */
 const repository = '.git';
 
 /**
@@ -87,6 +91,10 @@ export async function findUnreadable(
     else entries += found.length;
     const isTooMuch = entries > maxEntries || packageEntries > maxPackageEntries;
     if (isTooMuch || hidden.length > maxHidden) return undefined;
+    if (repositoryKinds(found.map(({ name }) => name)).isBare) {
+      hidden.push(folder === '' ? join(root, 'objects') : join(root, folder));
+      if (folder !== '') continue;
+    }
     for (const entry of found) {
       if (entry.name.includes(undecodable)) return undefined;
       const path = join(folder, entry.name);

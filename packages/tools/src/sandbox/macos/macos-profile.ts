@@ -1,8 +1,7 @@
-import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { SandboxProfile } from '../../contract/sandbox.ts';
 import { isBelow } from '../../workspace/match-path.ts';
-import { entryOf } from '../git-places.ts';
+import { entryOf, pathFollower } from '../../workspace/real-form.ts';
 
 /** The permissions that a profile describes, with absolute paths. */
 export interface MacosView {
@@ -138,20 +137,8 @@ function quote(text: string): string {
 
 /** Returns the given paths and their real paths. The profile matches only real paths. */
 function withRealPaths(paths: readonly string[]): readonly string[] {
-  return [...new Set([...paths, ...paths.map(realPath)])];
-}
-
-/**
- * Resolves the links in the existing part of a path. The result has the letter case that the file system
- * stores.
- */
-function realPath(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPath(parent), path.slice(parent.length));
-  }
+  const follow = pathFollower();
+  return [...new Set([...paths, ...paths.map((path) => follow(path).real)])];
 }
 
 /**

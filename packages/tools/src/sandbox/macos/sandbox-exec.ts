@@ -12,7 +12,7 @@ import { PackageRepositories } from '../../git/repositories/package-repositories
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from '../command-limits.ts';
 import { gitPlaces, otherSettings } from '../git-places.ts';
-import { keyPlaces } from '../key-places.ts';
+import { keyPlaces } from '../places/key-places.ts';
 import { probeSandbox } from '../probe-sandbox.ts';
 import { watchNames } from '../watch-names.ts';
 import { macosProfile } from './macos-profile.ts';

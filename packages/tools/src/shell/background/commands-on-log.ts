@@ -150,6 +150,11 @@ export async function reportLostCommands(
   }
 }
 
+/** Returns true if the metadata of an item or of a part describe the start or the end of a background command. */
+export function describesCommand(metadata: Metadata | undefined): boolean {
+  return readField(metadata) !== undefined;
+}
+
 type Read = Omit<LoggedCommand, 'end'> & { readonly end: string | undefined };
 
 /** Metadata come from the log, so their form is unknown. */

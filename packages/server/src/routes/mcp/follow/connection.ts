@@ -135,10 +135,13 @@ async function append(
 /** The log of a connection is deleted this long after its last change. */
 const keptMs = 30 * 24 * 3_600_000;
 
-/** Number of old logs that the first change of a connection looks at. */
+/** Number of logs that the first change of a connection checks. */
 const sweptAtOnce = 20;
 
-/** Deletes logs of old connections. A random place keeps the work small, and finds each of them at some time. */
+/**
+ * Deletes logs of old connections. Each call checks only a few logs, from a random place on. After many calls,
+ * each old log has been found.
+ */
 async function removeOld({ log, clock }: RouteContext): Promise<void> {
   const after = `${sessionPrefix}${randomBytes(4).toString('hex')}`;
   for (const { session, changedAt, through } of await log.list({ after, limit: sweptAtOnce }))
@@ -155,7 +158,7 @@ function waiters(log: Log): Map<SessionId, Set<() => void>> {
   return known;
 }
 
-/** The time between two looks for a log that another process creates. */
+/** The time between two checks whether another process has created the log. */
 const lookEveryMs = 5000;
 
 /** Resolves with true when the connection has a log, and with false when the signal is aborted. */

@@ -67,7 +67,7 @@ async function* sessionChanges(
   try {
     for await (const { through } of log.follow(taskId, { from, signal })) yield through;
   } catch (error) {
-    // A deleted or replaced session has changed, and the stream of the client continues.
+    // If the session was deleted or replaced, this counts as a change. The stream of the client continues.
     if (!(error instanceof LogError) || !['no_session', 'rewound'].includes(error.code))
       throw error;
     yield 0;

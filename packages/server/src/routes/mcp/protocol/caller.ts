@@ -17,7 +17,7 @@ export const tasksExtension = `${metaKey}tasks`;
 /** What the server knows about the client of a request. */
 export interface McpCaller {
   readonly version: string;
-  /** True for 2026-07-28. Such clients send no `initialize`. */
+  /** True if the client speaks version 2026-07-28. Such clients send no `initialize`. */
   readonly isModern: boolean;
   /** The abilities that the client offers to the server. */
   readonly abilities: ReadonlySet<ClientAbility>;

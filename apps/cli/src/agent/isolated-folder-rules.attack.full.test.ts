@@ -263,3 +263,21 @@ test.each([true, false])(
     expect(user.read('project/.vscode/tasks.json')).toBe(approves ? 'new' : '{}\n');
   },
 );
+
+test('18.519: attack: a worktree shows a folder that the user hides by a path with a link', async () => {
+  const user = userWith({ 'private/notes.txt': 'TOPSECRET\n', 'open.txt': 'OPEN\n' });
+  user.commit();
+  const link = join(folderWith(), 'link');
+  symlinkSync(user.home, link);
+  const env = { HOME: user.home, PATH: process.env['PATH'] };
+  const given = mergeSandbox({ layers: [], args: {}, env, store: undefined });
+  const sandbox = { ...given, hide: [...given.hide, join(link, 'project/private')] };
+  const calls = [call('bash', { command: 'cat pri*/* open.txt' })];
+  const provider = scriptedProvider([isolatedTask, ...calls, 'Done.', 'Done.']);
+  const config = { permissions: { mode: 'auto', rules: [] }, sandbox } as const;
+  const { agent } = await testAgent({ provider, cwd: user.cwd, env, config });
+  await agent.run('Go', { session: sessionId('s') }).result;
+  const requests = JSON.stringify(provider.requests.map(({ request }) => request));
+  expect(requests).toContain('OPEN');
+  expect(requests).not.toContain('TOPSECRET');
+});

@@ -1,5 +1,7 @@
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute } from 'node:path';
+import { pathFollower, pathForms } from '../../workspace/real-form.ts';
+import { type AgentPlaces, agentPlaces } from './agent-places.ts';
 
 /** Folders and files of a home folder that contain keys, passwords, histories or sessions. */
 const keysInHome: readonly string[] = [
@@ -130,19 +132,34 @@ const startUpInHome: readonly string[] = [
   ...['.local/share/nvim', '.jupyter', '.ansible.cfg'],
 ];
 
-/** Places outside of a workspace that need protection, as absolute paths. The paths may not exist. */
+/**
+ * Places outside of a workspace that need protection, as absolute paths. Each place is included as its name says,
+ * and with its real path. The paths may not exist.
+ */
 export interface KeyPlaces {
   /** The places that commands can neither read nor write. */
   readonly keys: readonly string[];
   /** The places that commands cannot write, even if the workspace contains the home folder. */
   readonly startUp: readonly string[];
+  /** The places of the terminal agent. They are also in the other two lists. */
+  readonly agent: AgentPlaces;
 }
 
-/** Returns the protected places of the user that runs this process. */
+/** Returns the protected places of the user that runs this process, with those of the terminal agent. */
 export function keyPlaces(env: Readonly<Record<string, string | undefined>>): KeyPlaces {
-  // HOME can differ from the user's home folder in the system.
-  const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => home.startsWith('/'));
+  const follow = pathFollower();
+  const formsOf = (paths: readonly string[]) => [
+    ...new Set(paths.flatMap((path) => pathForms(path, follow))),
+  ];
+  // HOME can differ from the user's home folder in the system. The names are added to the text of HOME, because
+  // `join` would remove a `..` in it, and the kernel follows the links before it applies `..`.
+  const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => isAbsolute(home));
   const inHomes = (names: readonly string[]) =>
-    homes.flatMap((home) => names.map((name) => join(home, name)));
-  return { keys: [...inHomes(keysInHome), ...keysOfSystem], startUp: inHomes(startUpInHome) };
+    formsOf(homes.flatMap((home) => names.map((name) => `${home}/${name}`)));
+  const agent = agentPlaces(env);
+  return {
+    keys: [...inHomes(keysInHome), ...formsOf(keysOfSystem), ...agent.secret],
+    startUp: [...inHomes(startUpInHome), ...agent.executed],
+    agent,
+  };
 }

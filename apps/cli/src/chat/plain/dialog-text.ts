@@ -1,0 +1,60 @@
+import type { ChoiceItem, ChoiceList, Dialog } from '../contract/dialog.ts';
+import { dialogKey } from '../dialog/choice-list.ts';
+import { dialogContent, dialogReason } from '../dialog/dialog-content.ts';
+import { dialogTitle } from '../dialog/dialog-title.ts';
+import type { ContentView } from '../dialog/read-content.ts';
+import { clipText, type Look } from '../render/look.ts';
+
+interface DialogText {
+  /** All lines of the question, its content and its numbered choices. */
+  readonly lines: readonly string[];
+  readonly view: ContentView;
+}
+
+/** Minimum width of the window. In a narrower window, a user cannot read a request. */
+const minColumns = 8;
+
+/** Returns a dialog as lines of text. No line is cut, so all of its content is shown. */
+export function dialogText(
+  look: Look,
+  dialog: Dialog,
+  { list, columns }: { readonly list: ChoiceList; readonly columns: number },
+): DialogText {
+  const content = dialogContent(look, dialog);
+  const isPick = dialog.type === 'pick';
+  const lines = [
+    ...(isPick ? [] : ['Waiting for your answer.']),
+    ...dialogTitle(look, dialog),
+    ...content,
+    ...dialogReason(look, dialog),
+    ...list.items.map((_, index) => choiceText(look, list, index)),
+    isPick ? pickHint : clipText(keyHint(list), look.width),
+  ];
+  return {
+    lines,
+    view: {
+      ...{ key: dialogKey(dialog), content, from: 0, to: content.length },
+      isTooNarrow: !isPick && dialog.type !== 'question' && columns < minColumns,
+      preview: dialog.type === 'approval' ? dialog.preview : undefined,
+    },
+  };
+}
+
+const pickHint = 'Type a number and press Enter. Words and Enter filter the list. Esc cancels.';
+
+function keyHint({ items, selected, ticked }: ChoiceList): string {
+  const enter = items[selected]?.label ?? '';
+  const keys = `one key alone: a number or a letter. Enter: ${enter}. Up and Down select. Esc stops.`;
+  return ticked === undefined
+    ? `Wait for "Answer", then press ${keys}`
+    : `Wait for "Answer". Up, Down and numbers select, Space ticks, Enter answers. Esc stops.`;
+}
+
+/** Returns a choice with its number, its key and whether it is ticked. */
+export function choiceText(look: Look, { items, ticked }: ChoiceList, index: number): string {
+  const item: ChoiceItem = items[index] ?? { label: '' };
+  const key = item.letter === undefined ? '' : ` (${item.letter})`;
+  const detail = item.detail === undefined ? '' : `: ${item.detail}`;
+  const tick = ticked?.has(index) === true ? ', ticked' : '';
+  return clipText(`${index + 1}. ${item.label}${key}${detail}${tick}`, look.width);
+}

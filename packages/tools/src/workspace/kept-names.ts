@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+
+// Search workers import this file, so it must not import the agent package.
+
+// The ending must say that a program chose the name. A file of the user with the same ending counts as a copy too.
+const kept = /\.blocked-by-sandbox(-cut)?-[\w-]+(?=\/|$)/gi;
+
+/** Maximum number of characters of a shortened name. A character has at most 4 bytes. */
+const maxCut = 48;
+
+/**
+ * Returns the new names that the sandbox can give a file that it renames. The first name keeps the whole old name.
+ * It can be too long for the file system. The second name keeps only the start.
+ *
+ * @example keptNames('.npmrc')[0]; // '.npmrc.blocked-by-sandbox-5d2a…'
+ */
+export function keptNames(name: string): readonly [whole: string, cut: string] {
+  const id = randomUUID();
+  const start = [...name].slice(0, maxCut).join('');
+  return [`${name}.blocked-by-sandbox-${id}`, `${start}.blocked-by-sandbox-cut-${id}`];
+}
+
+/** True if a path is the name of a renamed file. */
+export function isKeptName(name: string): boolean {
+  return name.search(kept) !== -1;
+}
+
+/**
+ * True if a path contains a shortened name of a renamed file. Its old name is unknown, so it can be any name.
+ */
+export function isCutName(path: string): boolean {
+  return [...path.matchAll(kept)].some(([, cut]) => cut !== undefined);
+}
+
+/**
+ * Returns the path with the old names of renamed files. Rules and lists of names must treat the renamed file like
+ * the old one, because it has the same content.
+ */
+export function withOldNames(path: string): string {
+  return path.replace(kept, '');
+}
