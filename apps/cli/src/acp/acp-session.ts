@@ -40,7 +40,7 @@ interface AcpSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly client: AgentContext;
   readonly capabilities: ClientCapabilities;
-  /** The flags of the command, for the commands in error messages. */
+  /** The flags with which `millrace acp` was started. Error messages repeat them in the commands that they propose. */
   readonly flags: PlaceFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reports a problem that no request can return. */

@@ -227,7 +227,7 @@ export class RpcSession {
 
   #finish(stop: Stop): void {
     this.#lastStop = stop;
-    // The log contains the end of a run a moment before the run of this process is over.
+    // The log gets the end of the run first. The run in this process ends a moment later.
     const settled = this.#conversation.settled();
     const end = () => {
       if (!this.#conversation.isBusy) this.#endWaiting(stop);

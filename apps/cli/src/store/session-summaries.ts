@@ -238,7 +238,8 @@ async function summarize(
   holder: string | undefined,
 ): Promise<SessionSummary> {
   const { session: id, changedAt, through, hasWork } = info;
-  // Runs of an experiment have the same first message, and the votes of its judges start with the same text.
+  // The sessions of an experiment have the name of the experiment as title. Their first messages would not
+  // distinguish them: many runs have the same first message, and judges always get the same start of a text.
   const experiment = experimentSessionName(id);
   const isNamed = info.isDamaged || experiment !== undefined;
   const first = isNamed ? undefined : await firstUserItem(log, info);

@@ -188,7 +188,7 @@ class OriginReader {
     if (this.#isInput && this.#input) this.#input.end = offset;
   }
 
-  /** Returns copies of the records of the turn after a moment, without the changed calls. */
+  /** Returns copies of the turn's records after a moment. Omits the records of changed and aborted calls. */
   #rest({ through, loop }: Moment, changed: ReadonlySet<ToolCallId>): readonly DraftRecord[] {
     const { turn = 0, attempt = 0 } = this.#turn ?? {};
     const later = this.#records.filter((one) => one.offset > through && one.turn === turn);

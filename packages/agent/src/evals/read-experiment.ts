@@ -207,7 +207,7 @@ function plannedRuns(session: string, plan: StoredPlan): readonly Planned[] {
   );
 }
 
-/** Without a plan, the newest run of each place of the matrix counts. */
+/** Returns the newest run of each place of the matrix. Used if the log has no plan of the experiment. */
 function storedRuns(session: string, results: StoredExperiment['results']): readonly Planned[] {
   const runs = new Map<string, Planned>();
   for (const { run } of results.values()) {
