@@ -87,7 +87,7 @@ class OriginReader {
   readonly #isChanged: (call: CallName) => boolean;
   readonly #folder: Folder;
   #loop = emptyLoopState;
-  /** The last turn, also if it is finished. */
+  /** The last turn, even if it is finished. */
   #turn: TurnState | undefined;
   /** The records of the last turn. */
   #records: LogRecord[] = [];

@@ -85,7 +85,7 @@ function withCases(
 function keep(results: Map<string, KeptResult>, item: string, result: StoredResult): void {
   if (result.type === 'run') {
     const key = `run ${result.run.planned}`;
-    // The newest run comes last, also if it replaces an older one.
+    // The newest run comes last, even if it replaces an older one.
     results.delete(key);
     results.set(key, { item, run: result.run });
   }

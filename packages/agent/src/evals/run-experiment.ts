@@ -25,7 +25,7 @@ import type { StoredRun } from './stored-results.ts';
  * Runs an experiment: each variant answers each case, and the scorers score the answers. Each run is a session of
  * the log, and the session `eval/<name>` has the results.
  *
- * The call can be repeated at any time, also after a crash. It continues interrupted runs, and it sends no request
+ * The call can be repeated at any time, even after a crash. It continues interrupted runs, and it sends no request
  * for an answer that the log already has. Runs of a changed case or of a variant with changed settings are new.
  *
  * @example

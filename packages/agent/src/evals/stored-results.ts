@@ -128,7 +128,7 @@ export function planResults({ cases, ...plan }: StoredPlan): readonly StoredResu
 }
 
 /**
- * Reads a result. Returns undefined if the part is no result, or if it has a wrong form. The session can come from
+ * Reads a result. Returns undefined if the part is not a result, or if it has a wrong form. The session can come from
  * an import, so its content is not trusted.
  */
 export function readResult(part: Part): StoredResult | undefined {

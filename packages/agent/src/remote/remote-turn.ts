@@ -81,7 +81,7 @@ export class RemoteTurn {
     try {
       for await (const event of start(this.#stop.signal)) {
         if (this.#over.signal.aborted) {
-          // The remote agent waits for an answer to each question, also if nobody can see it.
+          // The remote agent waits for an answer to each question, even if nobody can see it.
           if (event.type === 'question') event.answer({ action: 'cancel' });
           break;
         }

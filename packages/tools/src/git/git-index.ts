@@ -17,7 +17,7 @@ const fileTypes = {
   ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
 } as const;
 
-/** The types of entries that are no folders. */
+/** The types of entries that are not folders. */
 const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes.submodule];
 
 /**

@@ -56,7 +56,7 @@ export interface Worktree {
   /**
    * Merges the changes into the workspace, and removes the worktree if everything is merged. If a file cannot
    * be merged, the file in the workspace stays as it is, and the worktree stays too. Merges into a repository
-   * run one after the other, also if different programs with the same `folder` merge.
+   * run one after the other, even if different programs with the same `folder` merge.
    */
   merge(into: Workspace, options?: WorktreeMergeOptions): Promise<WorktreeReport>;
   /** Removes the worktree if it has no changes. Otherwise it stays. */

@@ -156,7 +156,7 @@ function reveal(text: string): string {
 }
 
 /**
- * Returns the command for an answer of the user. Everything that is no clear consent denies the call. A call
+ * Returns the command for an answer of the user. Every answer other than a clear consent denies the call. A call
  * that the question did not show is denied too.
  */
 function answerCommand(

@@ -114,7 +114,7 @@ export function streamCall(
         });
       };
       try {
-        // For versions before 2026-07-28, a closed connection is no cancellation.
+        // For versions before 2026-07-28, a closed connection does not cancel the call.
         // A client that only waited for the run of another client must not stop the run.
         const options = { stopsOnClose: caller.isModern && !isReadOnly && !onlyWaits };
         await whileConnected(
