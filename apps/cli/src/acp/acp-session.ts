@@ -58,7 +58,7 @@ interface OpenPrompt {
 const maxPrompts = 16;
 /** Maximum time for which a prompt waits for MCP servers that are connecting, in milliseconds. */
 const serverWaitMs = 10_000;
-/** The message that summarises older messages, as in the terminal. */
+/** The slash command that summarises older messages, as `/compact` in the terminal. */
 const compactCommand = 'compact';
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 

@@ -14,7 +14,7 @@ const maxResolved = 50_000;
 const maxBases = 16;
 /** Maximum number of words with an unknown part in all commands. */
 const maxUnknown = 1000;
-/** Maximum number of names in a path of a word with an unknown part. */
+/** Maximum number of names in the path of a word that has an unknown part. */
 const maxNames = 32;
 /** Maximum number of characters that a search for words with wildcards compares. */
 const maxCompared = 20_000_000;

@@ -86,7 +86,7 @@ class Comparison {
         if (hasSameContent(one.value, other.value)) continue;
         return this.#addStepChange(one, other, call);
       }
-      // If the other list has the fact later, the fact in front of it is additional.
+      // A fact is additional if the other list has no fact of its kind.
       const isExtraA = one && (!other || b.every((step) => !isSameKind(step, one)));
       const isExtraB = other && (!one || a.every((step) => !isSameKind(step, other)));
       const sides = {

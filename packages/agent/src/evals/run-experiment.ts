@@ -50,7 +50,7 @@ class ExperimentRun {
   #stoppedBy: ExperimentReport['stoppedBy'];
   #failure: { readonly error: unknown } | undefined;
   #done = 0;
-  /** The runs whose end the log had before. */
+  /** The runs that had already ended before this call. */
   readonly #reused = new Set<string>();
   /** The failed runs of earlier calls that this call still has to repeat. */
   readonly #toRepeat = new Set<string>();

@@ -51,7 +51,7 @@ export interface Worktrees {
 
 /** A copy of a folder, with its own files. */
 export interface Worktree {
-  /** The folder that corresponds to the folder of the options. */
+  /** The folder in the worktree that has the same place in the repository as the workspace. */
   readonly root: string;
   /**
    * Merges the changes into the workspace, and removes the worktree if everything is merged. If a file cannot

@@ -320,7 +320,7 @@ function eventId(
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-/** Reads the id of an event. Returns undefined if the text is no such id. */
+/** Reads the id of an event. Returns undefined if the text is not such an id. */
 export function parseEventId(text: string): StreamPlace | undefined {
   try {
     const value = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as JsonValue;
