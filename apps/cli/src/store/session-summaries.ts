@@ -238,8 +238,8 @@ async function summarize(
   holder: string | undefined,
 ): Promise<SessionSummary> {
   const { session: id, changedAt, through, hasWork } = info;
-  // The sessions of an experiment have the name of the experiment as title. Their first messages would not
-  // distinguish them: many runs have the same first message, and judges always get the same start of a text.
+  // The title of a session of an experiment comes from its id. The first messages would not distinguish these
+  // sessions: many runs have the same first message, and the texts for judges start in the same way.
   const experiment = experimentSessionName(id);
   const isNamed = info.isDamaged || experiment !== undefined;
   const first = isNamed ? undefined : await firstUserItem(log, info);
