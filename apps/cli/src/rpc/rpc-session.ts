@@ -28,7 +28,7 @@ import { type ParamsOf, RpcError } from './rpc-protocol.ts';
 interface RpcSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly env: Env;
-  /** The flags of the command, for the commands in error messages. */
+  /** The flags with which `millrace rpc` was started. Error messages repeat them in the commands that they propose. */
   readonly flags: PlaceFlags;
   /** Events up to this offset are not sent. */
   readonly after: number;

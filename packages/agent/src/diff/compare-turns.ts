@@ -61,7 +61,7 @@ function withoutSummary(step: Step): Step {
 /** The work of comparing a part without content, in characters. */
 const minWork = 256;
 
-/** The work after which other work of the process runs. */
+/** The amount of work after which the comparison pauses, so that other work of the process can run. */
 const maxWork = 2 ** 17;
 
 class Comparison {
