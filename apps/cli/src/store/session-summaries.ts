@@ -65,7 +65,7 @@ function sharedLength(one: string, other = ''): number {
 export interface SessionPlace {
   /** The folder whose last session is `last`. */
   readonly cwd: string;
-  /** The flags of the command, for the commands in error messages. Default: none. */
+  /** The flags of the current command. Error messages repeat them in the commands that they propose. Default: none. */
   readonly flags?: PlaceFlags | undefined;
   /**
    * True if `last` can only be a session of the folder. Otherwise, if the user names the store with `--store` and
