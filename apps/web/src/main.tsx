@@ -41,7 +41,7 @@ async function hasLanguage(): Promise<boolean> {
   } catch {
     const wasReloaded = readStored(tabStorage, 'reloaded') !== undefined;
     writeStored(tabStorage, 'reloaded', 'yes');
-    // There is no language for this text.
+    // No language is loaded yet, so this text is always in English.
     if (wasReloaded) document.body.textContent = 'Millrace: the server does not answer. ⟳';
     else await untilServerAnswers().then(() => location.reload());
     return false;

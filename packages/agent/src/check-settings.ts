@@ -63,7 +63,7 @@ export function assertRequestOptions(of: string, request: RequestOptions): void 
   assertKnownOptions(of, request, requestNames);
 }
 
-/** Throws `bad_option` if the version of an agent is no text, or too long. */
+/** Throws `bad_option` if the version of an agent is not a text, or is too long. */
 export function assertVersion(version: unknown): void {
   const isText = typeof version === 'string' && version !== '' && version.length <= 256;
   if (version === undefined || isText) return;

@@ -171,7 +171,7 @@ class MirroredStore extends ModelStore implements RecordStore {
 
   override records(session: SessionId, after: number): readonly LogRecord[] {
     this.assertRunning();
-    // The pages are as short as in the model of SQLite.
+    // A page has at most 4 KiB, so that a reader needs several pages.
     return this.#store.records(session, after, 4096);
   }
 }

@@ -40,7 +40,7 @@ interface AcpSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly client: AgentContext;
   readonly capabilities: ClientCapabilities;
-  /** The flags of the command, for the commands in error messages. */
+  /** The flags with which `millrace acp` was started. Error messages repeat them in the commands that they propose. */
   readonly flags: PlaceFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reports a problem that no request can return. */
@@ -58,7 +58,7 @@ interface OpenPrompt {
 const maxPrompts = 16;
 /** Maximum time for which a prompt waits for MCP servers that are connecting, in milliseconds. */
 const serverWaitMs = 10_000;
-/** The message that summarises older messages, as in the terminal. */
+/** The slash command that summarises older messages, as `/compact` in the terminal. */
 const compactCommand = 'compact';
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 

@@ -131,7 +131,7 @@ export class PermissionRequests {
       .catch(() => undefined);
   }
 
-  /** Sends one request. A cancelled request, an unknown answer and an error of the editor deny. */
+  /** Sends one request. If it is cancelled, or its answer is unknown or an error, the call is denied. */
   async #answer(dialog: ApprovalDialog, signal: AbortSignal): Promise<PermissionAnswer> {
     const choices = approvalChoices(dialog).filter(({ action }) => offered.has(action));
     const options = choices.map((choice) => optionOf(choice, dialog));

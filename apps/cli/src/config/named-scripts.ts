@@ -14,7 +14,7 @@ const maxResolved = 50_000;
 const maxBases = 16;
 /** Maximum number of words with an unknown part in all commands. */
 const maxUnknown = 1000;
-/** Maximum number of names in a path of a word with an unknown part. */
+/** Maximum number of names in the path of a word that has an unknown part. */
 const maxNames = 32;
 /** Maximum number of characters that a search for words with wildcards compares. */
 const maxCompared = 20_000_000;
@@ -107,7 +107,10 @@ function endingsOf(stem: string, runsFolders: boolean): readonly string[] {
   return endings.map((ending) => `${stem}${ending}`);
 }
 
-/** Returns the paths that an interpreter can try before the file that it finds now. */
+/**
+ * Returns the paths that an interpreter can try before it finds an existing file. A new file at one of these
+ * paths would run instead.
+ */
 function shadowsOf(stem: string, isFound: ReadonlySet<string>): readonly string[] {
   // No interpreter prefers another name to the exact name.
   if (isFound.has(stem)) return [];
@@ -220,7 +223,7 @@ function addPatterns(words: readonly string[], command: string, patterns: FilePa
   const isInterpreted = namesInterpreter(command);
   for (const word of [...unclear, ...(changesFolder.test(command) ? words : [])]) {
     const names = word.split('/').filter((name) => name !== '' && name !== '.');
-    // A word without letters, such as a variable alone, is an argument and names no file.
+    // A word that consists only of unknown text and signs, such as one variable, is an argument and not a file.
     const at = names.findLastIndex((name) => /\w/.test(name));
     if (at < 0) continue;
     const known = names.slice(names.findLastIndex((name) => hasUnknown.test(name)) + 1);

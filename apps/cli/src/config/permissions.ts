@@ -27,7 +27,7 @@ export async function mergePermissions(
 
 /**
  * Adds rules that deny paths of this program to all tools: a file, or a folder with all its content. They
- * contain the sessions and the token of the server, also if they are in the folder of the project.
+ * contain the sessions and the token of the server, even if they are in the folder of the project.
  */
 export function denyOwnPaths(
   { mode, rules }: PermissionsConfig,

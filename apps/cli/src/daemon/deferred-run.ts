@@ -2,8 +2,8 @@ import type { Run, RunResult } from '@millrace/agent';
 import type { RunId, SessionId } from '@millrace/core';
 
 /**
- * Returns a run whose agent is not built yet. All its methods wait for the real run. The id is unknown until
- * then, so it is the id of the session.
+ * Returns a run whose agent is not built yet. All its methods wait for the real run. Until then, its `id` is the
+ * id of the session.
  */
 export function deferredRun(session: SessionId, starting: Promise<Run>): Run {
   starting.catch(() => {});

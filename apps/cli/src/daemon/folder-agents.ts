@@ -40,7 +40,10 @@ export class FolderAgents {
   readonly #plain: Agent;
   /** The agents by profile and settings. Changed settings therefore give a new agent. */
   readonly #built = new Map<string, Promise<BuiltAgent>>();
-  /** The sessions that this process forked, with their origins. The log is no proof, because it can be imported. */
+  /**
+   * The sessions that this process forked, with their origins. The origin in a log is no proof, because the log
+   * can be imported.
+   */
   readonly #origins = new Map<string, SessionId>();
   /** The background commands of all agents. Changed settings therefore do not lose a running command. */
   readonly #background = backgroundCommands();

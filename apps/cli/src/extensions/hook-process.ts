@@ -132,7 +132,7 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
     cancelDrain = clock.after(drainMs, () => ended.resolve(byExit(code, killer)));
   });
   child.once('close', (code, killer) => ended.resolve(byExit(code, killer)));
-  // A program that does not read its input closes the pipe, which is no error.
+  // A program that does not read its input closes the pipe, which is not an error.
   child.stdin?.on('error', () => {});
   child.stdin?.end(input);
   const outcome = await ended.promise;

@@ -197,8 +197,8 @@ const hidingPrograms = /^(?:hash|alias|enable|[gmn]?awk)$/;
 const runsInSed = /(?:^|[\s;{}!$\d/,])e(?:\s|;|}|$)|[^\w\s][gpIiMm\d]*e[gpIiMm\d]*(?:[\s;}]|$)/;
 
 /**
- * True if the line may run a command that its words do not show. The words of a pattern up to its first `*` must
- * be plain in the line, because the shell can replace other words.
+ * True if the line may run a command that its words do not show. The shell can replace a word that is not plain,
+ * so the line must have plain words where the pattern has its words up to the first `*`.
  */
 function hasUnknownCommand(line: string, pattern: string): boolean {
   const { parts, unsupportedSyntax } = splitCommand(line);

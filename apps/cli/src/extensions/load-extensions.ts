@@ -150,7 +150,7 @@ export const noExtensions: Extensions = {
   ...{ hookFiles: [], areHooksUnchanged: always },
 };
 
-/** Of extensions with the same name, those of the project are used. All hooks run. */
+/** If several extensions have the same name, the one of the project is used. All hooks run. */
 function mergeFound(project: Found, user: Found): Found {
   return {
     skills: byName([...project.skills, ...user.skills]),

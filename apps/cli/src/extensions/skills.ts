@@ -195,7 +195,7 @@ interface ReadFile {
 /**
  * Reads the start of a file of a skill, and returns the real path of the file that it read. A command of the
  * agent can replace a file or a folder of the project with a link at any time. A workspace follows
- * no link out of the repository, also if the link appears while the file is opened.
+ * no link out of the repository, even if the link appears while the file is opened.
  */
 async function readFile({ root, origin, realPath }: Skill, path: string): Promise<ReadFile> {
   // The module is loaded on demand, because most projects have no skills.

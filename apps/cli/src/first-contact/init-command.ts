@@ -31,7 +31,7 @@ export async function initCommand(args: InitArgs, host: Host): Promise<number> {
   const run = { ...args, session: 'new', prompt: initPrompt } as const;
   const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
   const isInTerminal = hasTerminal(host);
-  // In a terminal, a missing model is no error, because the chat asks for one. The demo model is refused,
+  // In a terminal, a missing model is not an error, because the chat asks for one. The demo model is refused,
   // because it cannot write the file.
   const hasNoModel = !isInTerminal && (await findOffers({ config, env })) !== undefined;
   if (config.model === 'demo' || hasNoModel)

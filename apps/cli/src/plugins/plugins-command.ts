@@ -184,8 +184,8 @@ interface Fetched {
 async function fetchPackage(spec: string, { env, cwd, signal }: Host): Promise<Fetched> {
   if (!/^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~-]+)?$/i.test(spec))
     throw new UsageError(`${spec} is neither a folder nor the name of a package`);
-  // Any user of the machine can create files in a shared folder such as /tmp, and npm reads the settings of
-  // folders above its own.
+  // npm runs in a folder that only this user can write to. npm also reads the settings of the folders above
+  // its own, and any user of the machine can create files in a shared folder such as /tmp.
   const own = pluginsFolder(env);
   makeFolder(own);
   const place = await mkdtemp(join(own, '.fetch-'));

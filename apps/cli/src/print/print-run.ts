@@ -73,7 +73,7 @@ export interface PrintRunOptions {
 /**
  * Runs the agent for one answer, for scripts. Standard output contains only the answer. With
  * `--stream all`, it contains all text of the model. The exit code tells how the run ended.
- * Resolves when the run has ended, also after an abort or a closed pipe. Throws a `UsageError` if
+ * Resolves when the run has ended, even after an abort or a closed pipe. Throws a `UsageError` if
  * there is no prompt and no work.
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {

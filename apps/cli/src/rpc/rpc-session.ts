@@ -28,7 +28,7 @@ import { type ParamsOf, RpcError } from './rpc-protocol.ts';
 interface RpcSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly env: Env;
-  /** The flags of the command, for the commands in error messages. */
+  /** The flags with which `millrace rpc` was started. Error messages repeat them in the commands that they propose. */
   readonly flags: PlaceFlags;
   /** Events up to this offset are not sent. */
   readonly after: number;
@@ -227,7 +227,7 @@ export class RpcSession {
 
   #finish(stop: Stop): void {
     this.#lastStop = stop;
-    // The log contains the end of a run a moment before the run of this process is over.
+    // The log gets the end of the run first. The run in this process ends a moment later.
     const settled = this.#conversation.settled();
     const end = () => {
       if (!this.#conversation.isBusy) this.#endWaiting(stop);

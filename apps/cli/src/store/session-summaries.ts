@@ -65,7 +65,7 @@ function sharedLength(one: string, other = ''): number {
 export interface SessionPlace {
   /** The folder whose last session is `last`. */
   readonly cwd: string;
-  /** The flags of the command, for the commands in error messages. Default: none. */
+  /** The flags of the current command. Error messages repeat them in the commands that they propose. Default: none. */
   readonly flags?: PlaceFlags | undefined;
   /**
    * True if `last` can only be a session of the folder. Otherwise, if the user names the store with `--store` and
@@ -238,7 +238,8 @@ async function summarize(
   holder: string | undefined,
 ): Promise<SessionSummary> {
   const { session: id, changedAt, through, hasWork } = info;
-  // Runs of an experiment have the same first message, and the votes of its judges start with the same text.
+  // The title of a session of an experiment comes from its id. The first messages would not distinguish these
+  // sessions: many runs have the same first message, and the texts for judges start in the same way.
   const experiment = experimentSessionName(id);
   const isNamed = info.isDamaged || experiment !== undefined;
   const first = isNamed ? undefined : await firstUserItem(log, info);

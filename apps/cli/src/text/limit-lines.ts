@@ -27,7 +27,7 @@ export function readLimitedLines(
   });
 }
 
-/** The message that replaces a line that is too long. It is no JSON, so its sender gets a parse error. */
+/** The message that replaces a line that is too long. It is not JSON, so the sender of the line gets a parse error. */
 const replacement = new TextEncoder().encode('too long\n');
 const newline = 0x0a;
 

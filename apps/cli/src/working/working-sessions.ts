@@ -34,7 +34,7 @@ export interface WorkingSession {
   readonly costs: readonly Cost[];
 }
 
-/** The sessions with work of a store. */
+/** The sessions of a store that have work. */
 interface WorkingSessions {
   /** The session with the newest message is first. Sessions of sub-agents are left out. */
   readonly sessions: readonly WorkingSession[];

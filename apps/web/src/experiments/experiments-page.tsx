@@ -4,7 +4,7 @@ import { ExperimentPage } from './experiment-page.tsx';
 import { loadExperimentLabels } from './labels/load-labels.ts';
 import './experiments.css';
 
-// The gallery imports from here, so that the pages stay one file.
+// The gallery imports these components from here, so that the build keeps the pages in one file.
 export { CaseList } from './case-list.tsx';
 export { VariantList } from './variant-list.tsx';
 

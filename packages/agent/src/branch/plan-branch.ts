@@ -107,7 +107,7 @@ class BranchDraft {
     if (run?.aborted !== undefined) return false;
     const stop = turn === undefined ? lastStop : turn.stop;
     const isOpen = turn !== undefined && stop === undefined;
-    // A failed request is tried again only by a new run.
+    // Only a new run repeats a failed request.
     const isFailed = turn === undefined && run === undefined && stop?.reason === 'error';
     return isOpen || hasInput || isFailed || ['tool_use', 'pause'].includes(stop?.reason ?? '');
   }

@@ -87,7 +87,7 @@ class OriginReader {
   readonly #isChanged: (call: CallName) => boolean;
   readonly #folder: Folder;
   #loop = emptyLoopState;
-  /** The last turn, also if it is finished. */
+  /** The last turn, even if it is finished. */
   #turn: TurnState | undefined;
   /** The records of the last turn. */
   #records: LogRecord[] = [];
@@ -188,7 +188,7 @@ class OriginReader {
     if (this.#isInput && this.#input) this.#input.end = offset;
   }
 
-  /** Returns copies of the records of the turn after a moment, without the changed calls. */
+  /** Returns copies of the turn's records after a moment. Omits the records of changed and aborted calls. */
   #rest({ through, loop }: Moment, changed: ReadonlySet<ToolCallId>): readonly DraftRecord[] {
     const { turn = 0, attempt = 0 } = this.#turn ?? {};
     const later = this.#records.filter((one) => one.offset > through && one.turn === turn);

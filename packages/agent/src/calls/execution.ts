@@ -23,7 +23,7 @@ interface ExecutionOptions {
   readonly stop: AbortSignal;
   /** Returns true when the tool has to stop. It may return true before the signal aborts. */
   readonly isOver: () => boolean;
-  /** Returns true if the response has ended and contains this call. Only then the result is valid. */
+  /** Returns true if the response has ended and contains this call. The result is valid only then. */
   readonly isAdopted: () => boolean;
   /** Returns the result unchanged, or an error result in its place. */
   readonly checkResult: (part: ToolResultPart) => ToolResultPart;

@@ -75,8 +75,8 @@ async function answerTo(
   const { journal, session } = context;
   const { toolCallId, name } = call;
   const known = journal.loop.turn?.calls.get(id);
-  // A provider can choose ids that look like ids of questions. The answer to the question about such a call
-  // is no answer to this form, which the user has not seen.
+  // A provider can choose ids that look like ids of questions. The user has then answered the question about
+  // such a call, and has not seen this form.
   const isOther = known !== undefined && known.question?.of !== toolCallId;
   if (isOther || isCallId(journal.state, id))
     throw badForm({ call }, 'a call of the model has the id of this question');

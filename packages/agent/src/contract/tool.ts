@@ -200,7 +200,7 @@ export interface ToolContext<Context = unknown> {
     | ((form: FormQuestion, signal?: AbortSignal | undefined) => Promise<FormAnswer>)
     | undefined;
   /**
-   * Sends a message to the model, also after the call has ended. Use it for work that continues in the
+   * Sends a message to the model, even after the call has ended. Use it for work that continues in the
    * background. The run in progress adds the message to its next request. If there is none, the next run does
    * it. Undefined if the tool runs outside of an agent.
    */

@@ -78,7 +78,7 @@ export function otelSessions(options: DevtoolsOptions): OtelSessions {
 const [succeeded, failed] = [0, 1];
 const errorStatus = 2;
 
-/** Reads a span. Returns undefined if it is no span, so that one bad span does not affect the others. */
+/** Reads a span. Returns undefined if the value is not a span, so that one bad span does not affect the others. */
 function readSpan(span: ExportedSpan): TracedSpan | undefined {
   try {
     const { traceId, spanId } = span.spanContext();

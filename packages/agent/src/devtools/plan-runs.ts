@@ -122,7 +122,7 @@ function planRun(
   if (first === undefined) return undefined;
   const tool = key.startsWith(toolPrefix) ? key.slice(toolPrefix.length) : undefined;
   const id = key.slice(key.indexOf(' ') + 1);
-  // The span of a group is the parent of its requests, which can be missing.
+  // The span of a group is the parent of the requests in it. This span can be missing.
   const own = tool === undefined ? known.get(id) : known.get(first.id);
   const all = [...agents, ...tools, ...requests.map(({ span }) => span)];
   const startMs = Math.min(own?.startMs ?? first.startMs, ...all.map((one) => one.startMs));

@@ -32,7 +32,8 @@ export class UnusedTools {
 
   #takeNamed(call: ToolCallPart, afterMs: number): SpanOf<ToolWork> | undefined {
     const named = this.#byKey.get(`name ${call.name}`) ?? [];
-    // The list is in the order of time, so executions before the request belong to no later call either.
+    // The executions are in the order of time. An execution that started before this request can belong neither
+    // to this call nor to a later one.
     while (named[0] !== undefined && named[0].startMs < afterMs) named.shift();
     // Parallel calls of one tool can start at the same time, but mostly have different arguments.
     const near = named.slice(0, maxParallel);
@@ -79,7 +80,7 @@ export class KnownContent {
     this.#known.add(kind, part);
   }
 
-  /** Returns the items with parts that are new, without the other parts. Adds the new parts. */
+  /** Returns the items that have new parts, with only these parts. Also adds these parts to the known content. */
   newIn(input: readonly TracedItem[]): readonly TracedItem[] {
     const seen = new PartCounts();
     const items = input.flatMap(({ kind, parts }) => {

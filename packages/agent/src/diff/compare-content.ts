@@ -139,7 +139,7 @@ export function valueChanges(
 interface ComparedValues {
   readonly a: JsonValue | undefined;
   readonly b: JsonValue | undefined;
-  /** The keys that lead to the values. All comparisons use the same list, because most values are equal. */
+  /** The keys that lead to the values. To avoid copies, all comparisons change the same list. */
   readonly keys: string[];
   readonly length: number;
 }

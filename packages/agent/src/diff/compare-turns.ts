@@ -61,7 +61,7 @@ function withoutSummary(step: Step): Step {
 /** The work of comparing a part without content, in characters. */
 const minWork = 256;
 
-/** The work after which other work of the process runs. */
+/** The amount of work after which the comparison pauses, so that other work of the process can run. */
 const maxWork = 2 ** 17;
 
 class Comparison {
@@ -86,7 +86,7 @@ class Comparison {
         if (hasSameContent(one.value, other.value)) continue;
         return this.#addStepChange(one, other, call);
       }
-      // If the other list has the fact later, the fact in front of it is additional.
+      // A fact is additional if the other list has no fact of its kind.
       const isExtraA = one && (!other || b.every((step) => !isSameKind(step, one)));
       const isExtraB = other && (!one || a.every((step) => !isSameKind(step, other)));
       const sides = {

@@ -96,7 +96,7 @@ export class TurnHistory {
   }
 
   #addGap({ time, turn }: LogRecord): void {
-    // Before a turn, the time does not count anyway.
+    // The time outside of turns does not count.
     const waitedMs = turn === 0 ? 0 : Math.max(0, time - (this.last?.time ?? time));
     const answerMs = this.gap.answerMs + (this.#isAnswering ? waitedMs : 0);
     this.gap = { ms: this.gap.ms + waitedMs, answerMs };

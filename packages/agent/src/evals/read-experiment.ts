@@ -85,7 +85,7 @@ function withCases(
 function keep(results: Map<string, KeptResult>, item: string, result: StoredResult): void {
   if (result.type === 'run') {
     const key = `run ${result.run.planned}`;
-    // The newest run comes last, also if it replaces an older one.
+    // The newest run comes last, even if it replaces an older one.
     results.delete(key);
     results.set(key, { item, run: result.run });
   }
@@ -207,7 +207,7 @@ function plannedRuns(session: string, plan: StoredPlan): readonly Planned[] {
   );
 }
 
-/** Without a plan, the newest run of each place of the matrix counts. */
+/** Returns the newest run of each place of the matrix. Used if the log has no plan of the experiment. */
 function storedRuns(session: string, results: StoredExperiment['results']): readonly Planned[] {
   const runs = new Map<string, Planned>();
   for (const { run } of results.values()) {

@@ -25,7 +25,7 @@ import type { StoredRun } from './stored-results.ts';
  * Runs an experiment: each variant answers each case, and the scorers score the answers. Each run is a session of
  * the log, and the session `eval/<name>` has the results.
  *
- * The call can be repeated at any time, also after a crash. It continues interrupted runs, and it sends no request
+ * The call can be repeated at any time, even after a crash. It continues interrupted runs, and it sends no request
  * for an answer that the log already has. Runs of a changed case or of a variant with changed settings are new.
  *
  * @example
@@ -50,7 +50,7 @@ class ExperimentRun {
   #stoppedBy: ExperimentReport['stoppedBy'];
   #failure: { readonly error: unknown } | undefined;
   #done = 0;
-  /** The runs whose end the log had before. */
+  /** The runs that had already ended before this call. */
   readonly #reused = new Set<string>();
   /** The failed runs of earlier calls that this call still has to repeat. */
   readonly #toRepeat = new Set<string>();

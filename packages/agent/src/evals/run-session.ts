@@ -38,7 +38,7 @@ interface SessionToEnd {
   readonly session: string;
   readonly input: RunInput;
   readonly context?: unknown;
-  /** Stops the run without ending it. */
+  /** Stops the work on the run in this process. The run stays open on the log, so it can continue later. */
   readonly leave: AbortSignal;
   /** If true, a failed session of an earlier process is replaced by a new session. */
   readonly retryFailed: boolean;

@@ -63,7 +63,7 @@ export function evaluatedRun(
 /** Maximum length of a reason on the log, in UTF-16 units. */
 const maxReasonLength = 10_000;
 
-/** Returns the return value of a scorer as a score. Throws if it is none. */
+/** Returns the return value of a scorer as a score. Throws if the value is not a score. */
 export function checkedScore(scorer: string, given: ScoreReturn): Score {
   const score = typeof given === 'object' ? given : { value: Number(given) };
   const { value, reason, details, usage } = score ?? {};

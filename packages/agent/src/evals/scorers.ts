@@ -132,7 +132,7 @@ function contains(answer: JsonValue, expected: JsonValue): boolean {
   );
 }
 
-/** Counts the values that are no lists and no objects. An empty list counts as a value. */
+/** Counts the values that are neither lists nor objects. An empty list counts as a value. */
 function countValues(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 1;
   const entries: readonly JsonValue[] = Array.isArray(value) ? value : Object.values(value);

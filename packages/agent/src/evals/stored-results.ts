@@ -47,7 +47,7 @@ export interface StoredScore {
   readonly score: Score;
 }
 
-/** One part of the session of an experiment. The cases of a plan follow it in parts of limited size. */
+/** One part of the session of an experiment. After a `plan`, parts of limited size contain the cases of the plan. */
 export type StoredResult =
   | { readonly type: 'plan'; readonly plan: Omit<StoredPlan, 'cases'> }
   | { readonly type: 'cases'; readonly cases: readonly StoredCase[] }
@@ -128,7 +128,7 @@ export function planResults({ cases, ...plan }: StoredPlan): readonly StoredResu
 }
 
 /**
- * Reads a result. Returns undefined if the part is no result, or if it has a wrong form. The session can come from
+ * Reads a result. Returns undefined if the part is not a result, or if it has a wrong form. The session can come from
  * an import, so its content is not trusted.
  */
 export function readResult(part: Part): StoredResult | undefined {

@@ -81,7 +81,7 @@ export function clientResults(item: Item): Item {
   return { ...item, parts };
 }
 
-/** Returns an item of the loop in which the results with texts of a client are changed. */
+/** Returns a copy of an item that the loop wrote. In the copy, the results with texts of a client are changed. */
 export function changedResults(item: Item, to: unknown): Item {
   const results = clientResults(item);
   // In a replay, `to` is the list of the new texts.

@@ -56,7 +56,7 @@ function keyOf(change: RecordingChange): string {
   return JSON.stringify([cause, subject, groupMessage(change), values]);
 }
 
-/** The number of a record is not the same in all recordings. */
+/** Returns the message without record numbers, because the same change has other numbers in other recordings. */
 function groupMessage({ cause, message }: RecordingChange): string {
   if (cause !== 'loop') return message;
   return message

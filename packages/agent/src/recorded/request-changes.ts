@@ -109,7 +109,7 @@ function requestChanges(before: SentRequest, after: SentRequest): readonly Recor
           { ...at, cause: 'model', path: [], before: old, after: now, message: 'Another model' },
           ...found,
         ];
-  // If the request itself differs, the form on the wire differs too. That is no change of the adapter.
+  // If the request itself differs, the form on the wire differs too. The cause is then not the adapter.
   if (changes.length > 0) return changes;
   const wire = (sent: SentRequest) => (sent.wire ?? null) as unknown as JsonValue;
   return jsonChanges(wire(before), wire(after)).map((change) => ({

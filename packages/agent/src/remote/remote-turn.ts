@@ -55,7 +55,7 @@ export class RemoteTurn {
   /** The messages that arrived meanwhile. The remote agent gets them after this turn. */
   readonly later: Item[] = [];
 
-  /** The signal is that of the run. The remote agent stops when the run is stopped, and when the run ends. */
+  /** The signal of the run. The remote agent stops when the run is stopped, and when the run ends. */
   constructor(
     start: (signal: AbortSignal) => AsyncIterable<RemoteEvent>,
     run: AbortSignal | undefined,
@@ -81,7 +81,7 @@ export class RemoteTurn {
     try {
       for await (const event of start(this.#stop.signal)) {
         if (this.#over.signal.aborted) {
-          // The remote agent waits for an answer to each question, also if nobody can see it.
+          // The remote agent waits for an answer to each question, even if nobody can see it.
           if (event.type === 'question') event.answer({ action: 'cancel' });
           break;
         }
@@ -258,7 +258,10 @@ export class RemoteTurn {
     return found;
   }
 
-  /** Returns a question as a call asks it. The question of another call names that call and its input. */
+  /**
+   * Returns a question in the form in which the call `id` asks it. If the question is about another call, its
+   * message names that call and the input of that call.
+   */
   #shown(question: Question, id: string): Question {
     const { call, form } = question;
     const about = call === undefined || call === id ? undefined : this.#made.get(call);

@@ -67,7 +67,7 @@ export function withCapture(played: Settings, options: CaptureOptions): Settings
       capture.policy === 'recorded'
         ? played.approve
         : async (call, step) => {
-            // The recording has the moment of the decision.
+            // The decision happens at the same place as in the recording.
             const recorded = await played.approve(call, step);
             if (step.isAnswered && isOfGuardrail(recorded)) return recorded;
             return playback.hold(() => approve(call, step));

@@ -45,7 +45,8 @@ export function recordedAttempts(
     // Records that a later driver wrote about the attempt are omitted, because they do not come from the
     // provider.
     const own = all.filter(({ at, producer }) => at > start.at && producer === start.producer);
-    // After the end of a summary, the loop retracts its tool calls. That is no output of the provider.
+    // After the end of a summary, the loop retracts the tool calls in it. These retractions are not output of
+    // the provider.
     const finished = own.find(({ fact }) => fact?.type === 'response_finished')?.at;
     const output = own.filter(
       ({ delta, at }) => isOf(delta, itemId, items) && at < (finished ?? Number.POSITIVE_INFINITY),

@@ -209,7 +209,7 @@ interface ForeignRecordsOptions {
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
-  /** True if a write in progress never replaces a fetch. Default: false. */
+  /** True if the journal also fetches records while it writes. Default: false, except during a long write. */
   readonly fetchesWhileWriting?: boolean | undefined;
 }
 

@@ -45,7 +45,7 @@ export function plantDivergence(
   const changed = records.map((record) => {
     const mutation = mutations.get(record.offset);
     const isPlant = record.offset === offset;
-    // A request with another number of tokens explains the answer to it, so it is no consequence.
+    // A request with another number of tokens explains the answer to it, so it is not a consequence.
     const isEarlierCause = mutation?.cause === 'request' && record.turn === plantedTurn;
     const isLater = record.offset > effectAt && !isEarlierCause && choices.below(6) === 0;
     const json = JSON.parse(encodeRecord(record)) as JsonObject;

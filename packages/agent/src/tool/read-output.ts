@@ -67,7 +67,7 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
     name,
     description: running === undefined ? description : runningDescription,
     input: rangeSchema(running !== undefined),
-    // A call can stop running work. A discarded call must not move the position of the next one either.
+    // With running work, a call has effects: it can stop the work, and it moves the position of the next call.
     effects: running === undefined ? 'none' : 'external',
     afterCrash: 'repeat',
     maxOutputLength: maxBytes + 1000,

@@ -70,7 +70,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     const event = this.#waiting[this.#taken];
     if (event === undefined) return undefined;
     this.#taken++;
-    // The array is shortened rarely, because each time moves all remaining events.
+    // The array is shortened rarely, because this moves all remaining events.
     if (this.#taken >= 1024 && this.#taken * 2 >= this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#taken);
       this.#taken = 0;

@@ -232,7 +232,7 @@ async function headProblems(
     if (!(await isSignedBy(head, publicKey)))
       problems.push({ message: `${name} has a wrong signature`, offsets });
     else if (hashes[count - 1] === head.hash && head.start === start) continue;
-    // An imported session can have another id and the same chain. So the id explains a problem, but is none.
+    // An imported session can have another id and the same chain. Another id alone is therefore not a problem.
     else if (head.session !== session)
       problems.push({
         message: `${name} belongs to another session, not to session ${session}`,

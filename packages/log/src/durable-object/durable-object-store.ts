@@ -144,8 +144,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       );
       for (const chunk of chunks) {
         reader.add(chunk);
-        // A row can contain no record after the start offset. A page needs at least one record, so the loop
-        // then reads the next row.
+        // All records of a row can be at or before the start offset. A page needs at least one record, so the
+        // loop then reads the next row.
         if (reader.bytes >= maxBytes && reader.records.length > 0) return reader.records;
       }
       if (chunks.length === 0) break;

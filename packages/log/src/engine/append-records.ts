@@ -112,7 +112,8 @@ export async function submit(
       const known = tx.command(session, key);
       if (known !== undefined) return { offset: known.offset, added: undefined };
       const now = clock.now();
-      // Only `open` starts a chain for an existing session, so that it does not start below a driver.
+      // This call never starts a chain for an existing session, because a driver may be writing to the session.
+      // Only `open` does that.
       const row =
         tx.session(session) ?? context.chained(newSession(session, tx.nextSession(), now));
       if (row.isClosed) throw closedError(row);

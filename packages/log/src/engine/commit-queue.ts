@@ -69,7 +69,7 @@ export function rejectJob({ onFailed, reject, joined }: CommitJob, error: unknow
 
 export function resolveJob({ resolve, joined }: CommitJob, value: unknown): void {
   resolve(value);
-  // The answers keep the order of the calls, also if the next job of the same transaction is a later call.
+  // The answers keep the order of the calls, even if the next job of the same transaction is a later call.
   joined?.resolve();
 }
 

@@ -109,8 +109,8 @@ export class IndexedDbReader implements LogReader {
         const chunks = await readChunks(tx, range, chunksPerRequest);
         for (const chunk of chunks) {
           reader.add(chunk);
-          // A row can contain no record after the start offset. A page needs at least one record, so the loop
-          // then reads the next row.
+          // All records of a row can be at or before the start offset. A page needs at least one record, so
+          // the loop then reads the next row.
           if (reader.bytes >= maxBytes && reader.records.length > 0)
             return { row, records: reader.records };
         }

@@ -204,8 +204,8 @@ function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: numb
   for (const { first, last, body } of rows) {
     if (last === null) continue;
     reader.add({ first, last, body });
-    // A row can contain no record after the start offset. A page needs at least one record, so the loop then
-    // reads the next row.
+    // All records of a row can be at or before the start offset. A page needs at least one record, so the loop
+    // then reads the next row.
     if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
   }
   return false;

@@ -51,8 +51,8 @@ export class ChunkTable {
       for (const record of records) if (record.offset > after) found.push(record);
       end = range.last;
       bytes += body.length + records.length * recordOverheadBytes;
-      // A row can contain no record after the start offset. A page needs at least one record, so the loop
-      // then reads the next row.
+      // All records of a row can be at or before the start offset. A page needs at least one record, so the
+      // loop then reads the next row.
       if (bytes >= maxBytes && found.length > 0) return found;
     }
     const rest = this.#statements.rest.get(end, key);

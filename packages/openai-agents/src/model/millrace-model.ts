@@ -87,7 +87,7 @@ export class MillraceModel implements Model {
   }
 }
 
-/** Yields each step after it was sent to the additional stream. */
+/** Sends each step to `stream`, and then yields it. */
 async function* forwardSteps(
   steps: AsyncIterable<StreamStep>,
   request: ModelRequest,
@@ -109,8 +109,7 @@ async function* forwardSteps(
   } finally {
     relay.close(end === undefined ? new DOMException('Left', 'AbortError') : undefined);
   }
-  // If the answer failed, the error is already in the end step. The rejection of the additional stream is
-  // then ignored.
+  // If the answer failed, the end step already contains the error, so an error of `stream.send` is ignored.
   if (end?.error === undefined) await sent;
   else await sent.catch(() => {});
 }

@@ -41,8 +41,8 @@ export class AnthropicUsage {
     const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
     this.#reasoning = thinking ?? this.#reasoning;
     if (!Array.isArray(usage['iterations'])) return;
-    // Only compactions are added. The totals already include other iterations, or these belong to a different
-    // model and are billed separately.
+    // Only compactions are added. Any other iteration is already part of the totals, or it belongs to a
+    // different model and is billed separately.
     this.#compactions = objectsIn(usage, 'iterations')
       .filter(({ type }) => type === 'compaction')
       .map(countsIn);

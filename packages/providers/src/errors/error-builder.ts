@@ -27,7 +27,7 @@ const requestIdHeaders = [
 
 /**
  * Builds the `ProviderError` for the error, timeout or abort that ended a response. It adds data from the
- * HTTP response and removes keys.
+ * HTTP response and removes API keys.
  */
 export class ErrorBuilder {
   readonly #provider: string;
@@ -149,7 +149,7 @@ export class ErrorBuilder {
   }
 
   /**
-   * Returns a short text without keys. It removes keys before it shortens the text, because otherwise a part
+   * Returns a short text without API keys. It removes keys before it shortens the text, because otherwise a part
    * of a key could remain.
    */
   #redactedText(text: string | undefined): string | undefined {

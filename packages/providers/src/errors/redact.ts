@@ -12,7 +12,7 @@ export const minSecretLength = 8;
  */
 const minStandaloneLength = 4;
 
-/** Removes keys from a text. Providers often quote the key that they reject. */
+/** Removes API keys from a text. Providers often quote the key that they reject. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const known = secrets.flatMap(formsOfSecret).reduce(replaceSecret, text);
   return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, replaceMatch), known);

@@ -169,7 +169,7 @@ const plainTypes =
 
 /**
  * Returns everything that a model can read of an attachment as text, for checks of its content. It is the
- * content of a text file, also if its type is wrong, and the name and the URL of any other file. If the bytes
+ * content of a text file, even if its type is wrong, and the name and the URL of any other file. If the bytes
  * have different meanings in different encodings, the text contains all of them. Load blobs before the call.
  */
 export function textOfAttachment(part: MediaPart | FilePart): string {

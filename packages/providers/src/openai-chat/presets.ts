@@ -184,8 +184,8 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
 const usualInputs: readonly ModelInput[] = ['image', 'pdf'];
 
 /**
- * Removes the attachment types from a preset that the model cannot read. Types that the caller's dialect
- * lists are always kept.
+ * Removes the attachment types that the model cannot read from the dialect of a preset. If the caller's own
+ * dialect lists attachment types, it changes nothing.
  */
 export function dialectForModel(
   dialect: ChatDialect,

@@ -50,7 +50,7 @@ function waitForPlace(provider: string, semaphore: Semaphore): ProviderWrapper {
     signal?.addEventListener('abort', release, { once: true });
     try {
       for await (const step of next(request, context)) {
-        // At the end, the slot is released, because the caller may not read any further.
+        // The last step releases the slot, because the caller may stop reading after it.
         if (step.end !== undefined) release();
         yield step;
       }

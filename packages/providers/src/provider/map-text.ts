@@ -26,7 +26,7 @@ import type { StreamStep } from '../contract/provider.ts';
  * mapText(steps, (chunk) => chunk.toUpperCase());
  *
  * @example
- * // Hides a word, also if it is split: the last word of a chunk can continue in the next chunk.
+ * // Hides a word, even if it is split: the last word of a chunk can continue in the next chunk.
  * mapText(steps, () => {
  *   let word = '';
  *   const hide = (text: string) => text.replaceAll('secret', '******');

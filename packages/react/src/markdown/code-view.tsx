@@ -19,7 +19,7 @@ import type { CodeNode } from './tree/markdown-node.ts';
 import { useHighlight } from './use-highlight.ts';
 
 /**
- * Opens the document with this source beside the chat. Returns undefined for a text that is no such
+ * Opens the document with this source beside the chat. Returns undefined if the text is not such a
  * document. Default: there is no place beside the text.
  */
 export const ArtifactOpener = createContext<
@@ -128,8 +128,8 @@ function CodeText({ children }: { readonly children: ReactNode }) {
 function HighlightedCode({ text, lang }: Pick<CodeViewProps, 'text' | 'lang'>) {
   const place = useRef<HTMLElement>(null);
   const pieces = useHighlight(text, lang, place);
-  // The keys make a new element. An element that is used again could keep the text at another place of the
-  // code, which browsers count as a movement.
+  // With different keys, React creates a new element for the highlighted code. If React used the old element
+  // again, text could move inside it, and browsers would count this as a layout shift.
   if (pieces === undefined)
     return (
       <code key="plain" ref={place}>

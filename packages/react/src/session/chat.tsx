@@ -82,7 +82,7 @@ export interface ChatFrameProps {
   readonly children: ReactNode;
 }
 
-/** The layout of a conversation: its parts are below each other, and the messages get the space. */
+/** The layout of a conversation: its parts are below each other, and the messages get the remaining height. */
 export function ChatFrame({ label, isPast, isOffline, children }: ChatFrameProps) {
   const Element = label === undefined ? 'main' : 'section';
   return (

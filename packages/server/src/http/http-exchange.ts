@@ -26,7 +26,7 @@ const maxAcceptLength = 1000;
 
 /**
  * Returns true if the client accepts an encoding. `gzip;q=0` means that the client does not accept gzip. A
- * header that is too long counts as missing, because every client can send one, also without a token.
+ * header that is too long counts as missing, because every client can send one, even without a token.
  *
  * @example
  * acceptsEncoding({ 'accept-encoding': 'br, gzip;q=0' }, 'gzip'); // false

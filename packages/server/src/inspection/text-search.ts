@@ -13,7 +13,7 @@ const space = 0x20;
 
 /**
  * Searches texts for one text. Upper and lower case are the same, and any white space matches any other white
- * space. The time of a search grows linearly with the length of the text, also if the text repeats the
+ * space. The time of a search grows linearly with the length of the text, even if the text repeats the
  * beginning of what is searched (Knuth-Morris-Pratt). A regular expression would need length × words.
  */
 export class TextSearch {

@@ -36,9 +36,9 @@ const skipSize = 5_000;
 
 /**
  * Returns one page of a list. With `matches`, it reads rows until the page is full or it has made
- * `maxBatches` queries. In the second case, the next page starts at the last read row. A page also ends early
- * if it becomes too large. Throws `invalid` if a page number is too large, and `too_large` if the page of a
- * number is too large.
+ * `maxBatches` queries. After `maxBatches` queries, the next page starts after the last row that was read. A
+ * page also ends early if it becomes too large. If the caller asked for a page by its number, it throws
+ * `invalid` if the number is too large, and `too_large` if the page becomes too large.
  */
 export async function listRows<T>(
   rows: Rows,

@@ -22,7 +22,7 @@ export interface ServedSessions {
   /**
    * Creates a task for an existing session, so that clients find it, follow it and send commands to it. The
    * task has the id of the session. Returns false if the session has a task already, even a deleted one.
-   * Throws `not_found` if the log has no such session, or if the agent is no agent loop of this server.
+   * Throws `not_found` if the log has no such session, or if the agent is not an agent loop of this server.
    */
   adopt(session: string, options: AdoptOptions): Promise<boolean>;
   /**

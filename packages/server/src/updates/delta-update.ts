@@ -112,7 +112,7 @@ function isBuiltByDeltas(part: Part): boolean {
       return part.mimeType !== jsonType || parseObject(part.text) !== undefined;
     case 'tool_call':
       return parseObject(part.arguments) !== undefined && part.partial === undefined;
-    // An empty entry has no delta, and redacted reasoning has no entry, so deltas cannot build them.
+    // No delta is sent for an empty text or for redacted reasoning, so clients must get these blocks in full.
     case 'reasoning':
       return part.text !== '' && part.form !== 'redacted';
     // Clients parse any tool result that looks like JSON, even plain text. A result is therefore always sent

@@ -117,8 +117,8 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return isVisible(after, message) ? restateMessage(after, message) : [];
   }
   if (delta.type === 'begin_part') {
-    // A client may have connected while the block was complete, and then it has received no part of the
-    // block. The block is therefore sent in full.
+    // Before this record, the block was complete. A client that connected then has received nothing of the
+    // block, so the server sends the whole block.
     return isStreaming(previous) ? newEntry(after, message, partId) : fullUpdates(after, message);
   }
   return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];

@@ -167,7 +167,7 @@ export interface ProviderRequest {
 
 /** The second argument of `stream`. */
 export interface ProviderCall extends ExtensionCall {
-  /** The value of `keyVariable`. Undefined if it is not set. */
+  /** The value of the environment variable that `keyVariable` names. Undefined if it is not set. */
   readonly key: string | undefined;
 }
 

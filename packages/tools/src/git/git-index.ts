@@ -17,7 +17,7 @@ const fileTypes = {
   ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
 } as const;
 
-/** The types of entries that are no folders. */
+/** The types of entries that are not folders. */
 const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes.submodule];
 
 /**
@@ -132,9 +132,9 @@ function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | und
 }
 
 /**
- * True if git may have written this path. Git follows any path in an index, even an absolute
- * path or a path with `..`. For git, a path ends at a zero byte. In a split index, an empty name replaces an
- * entry of the shared file.
+ * True if the path has a form that git itself writes to an index. Git follows any path in an index, even an
+ * absolute path or a path with `..`. For git, a path ends at a zero byte. In a split index, an empty name
+ * replaces an entry of the shared file.
  */
 export function isUsualPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: such a path may end for git earlier

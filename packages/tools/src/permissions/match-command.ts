@@ -55,8 +55,8 @@ export function checksOfRule(
   const [program = ''] = words;
   const isGit = program === 'git';
   const read = parseReadOnlyCommand(part.words);
-  // A configured rule for `cat` may be meant for paths outside the root, so its paths are not checked. For
-  // git, the paths are always checked, because git rules are about the repository.
+  // The user may have written a rule for `cat` for paths outside the root, so the paths of such a command are
+  // not checked. The paths of a git command are always checked, because rules for git are about the repository.
   if (read !== undefined) return { ...read, paths: isGit || rule.yields ? read.paths : [] };
   const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);

@@ -49,7 +49,8 @@ const guardedByGit = /^(?:\.git|git~1|head)$/;
  */
 export function protectedNames(folder: string): readonly string[] {
   const found = readdirSync(folder);
-  // A missing first folder would be guarded as a whole, so only folders of code hosts are guarded then.
+  // If the first folder of a chain such as `.config/git` does not exist, the sandbox could only guard this whole
+  // folder. Such a chain is therefore left out, unless the folder belongs to a code host.
   const isGuarded = (chain: string) =>
     /^\.(?:github|gitea|forgejo)\//.test(chain) || found.includes(chain.replace(/\/.*/, ''));
   const chains = [...codeChains].filter(isGuarded);

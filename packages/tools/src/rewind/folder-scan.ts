@@ -69,7 +69,7 @@ export async function scanFolder(options: ScanOptions): Promise<FolderScan | und
   try {
     for await (const file of walkFiles(start, walk, report)) await addFile(file);
     if (report.cut !== undefined || report.unreadable > 0) return undefined;
-    // Git does not ignore a file that it tracks.
+    // `walkFiles` skips ignored files. Git does not ignore the files that it tracks, so they are added here.
     let missing = 0;
     for (const paths of [options.tracked.below(root), options.also ?? []])
       for (const path of paths) {

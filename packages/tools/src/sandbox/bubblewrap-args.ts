@@ -84,7 +84,7 @@ function pinned(view: BubblewrapView): readonly string[] {
   return visible(view, view.pin).filter((folder) => !isGuarded(folder));
 }
 
-/** Returns the paths that are not inside of a folder that is already hidden. They do not exist there. */
+/** Returns the paths that are not inside of a folder that is already hidden. In a hidden folder, no path exists. */
 function visible(view: BubblewrapView, paths: readonly string[]): readonly string[] {
   const holdsRoot = (folder: string) => roots(view).some((root) => isBelow(folder, root));
   const hidden = view.guarded.filter(({ guard, path }) => guard === 'hidden' && !holdsRoot(path));

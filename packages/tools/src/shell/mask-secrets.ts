@@ -85,7 +85,7 @@ function formsOf(value: string): readonly string[] {
 
 /**
  * Returns a step that replaces known values. At each position it replaces the longest value. A value that may
- * continue in the next piece is kept back, also if a shorter value is already complete.
+ * continue in the next piece is kept back, even if a shorter value is already complete.
  */
 function maskValues(values: readonly string[]): Step {
   if (values.length === 0) return (added) => added;

@@ -51,12 +51,12 @@ export interface Worktrees {
 
 /** A copy of a folder, with its own files. */
 export interface Worktree {
-  /** The folder that corresponds to the folder of the options. */
+  /** The folder in the worktree that has the same place in the repository as the workspace. */
   readonly root: string;
   /**
    * Merges the changes into the workspace, and removes the worktree if everything is merged. If a file cannot
    * be merged, the file in the workspace stays as it is, and the worktree stays too. Merges into a repository
-   * run one after the other, also if different programs with the same `folder` merge.
+   * run one after the other, even if different programs with the same `folder` merge.
    */
   merge(into: Workspace, options?: WorktreeMergeOptions): Promise<WorktreeReport>;
   /** Removes the worktree if it has no changes. Otherwise it stays. */

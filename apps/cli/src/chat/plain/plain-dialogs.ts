@@ -23,7 +23,7 @@ interface PrintedDialog {
   readonly list: ChoiceList;
   /** The length of the prompt when the dialog was printed. */
   readonly promptLength: number;
-  /** True after a hint about keys that did not answer. */
+  /** True after the hint that the first keys came too early to be an answer. */
   readonly isHinted: boolean;
 }
 

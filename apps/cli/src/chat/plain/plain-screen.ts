@@ -151,7 +151,7 @@ export class PlainScreen {
     this.#update();
   };
 
-  /** Shows a text that is sent, also if its keys arrived together. It is then not printed again. */
+  /** Shows a text that is sent, even if its keys arrived together. It is then not printed again. */
   #expect(printer: PlainPrinter): (text: string) => void {
     return (text) => {
       if (text.length > maxEchoed) return this.#out.close();

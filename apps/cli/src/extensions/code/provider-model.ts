@@ -47,7 +47,7 @@ function answer(
 ): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
   const events = new ChatEvents();
-  // The reader of the answer can stop, also without the signal of the request.
+  // The reader of the answer can stop, even without the signal of the request.
   const stopped = new AbortController();
   const ends = AbortSignal.any([stopped.signal, ...(signal === undefined ? [] : [signal])]);
   let isOpen = false;

@@ -130,7 +130,7 @@ function isEmpty({ pending, paste }: KeyState): boolean {
   return pending === '' && paste === undefined;
 }
 
-/** Returns keys as pasted text. Keys that are no text have no effect, except Enter and Tab. */
+/** Returns keys as pasted text. Keys without text have no effect, except Enter and Tab. */
 function asPaste(keys: readonly Key[]): readonly Key[] {
   const text = keys.map((key) => {
     if (key.type === 'text' || key.type === 'paste') return key.text;

@@ -93,7 +93,7 @@ function addVersion(
   const known = byName.get(name);
   if (known === undefined && byName.size >= maxArtifacts) return;
   const versions = known?.versions ?? [];
-  // The same text again is no new version.
+  // If the text is the same again, it is not a new version.
   if (versions.at(-1)?.text === text) return;
   byName.set(name, { name, kind, versions: [...versions, { key, text }].slice(-maxVersions) });
 }

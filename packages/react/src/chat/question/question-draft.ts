@@ -24,7 +24,7 @@ function initialValue(field: FormField): DraftValue {
   }
 }
 
-/** Converts the entries to the answer. The entry of a number that is no number stays a text. */
+/** Converts the entries to the answer. If the entry in a number field is not a number, the answer has its text. */
 export function answerOf(fields: readonly FormField[], draft: Draft): JsonObject {
   const entries = fields.flatMap((field, at): [string, JsonValue][] => {
     const value = draft[at];

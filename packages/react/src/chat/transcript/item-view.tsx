@@ -21,7 +21,7 @@ import { Attachments, attachmentsIn } from '../composer/attachments.tsx';
 const editForm = onDemand(() => import('../branch/edit-form.tsx'));
 
 /**
- * The function that keeps the row of an item mounted and in its place, also when it is out of sight.
+ * The function that keeps the row of an item mounted and in its place, even when it is out of sight.
  * It returns a function that ends this. Default: all rows are always mounted.
  */
 export const KeepRow = createContext<(id: ItemId) => () => void>(() => () => {});

@@ -56,7 +56,7 @@ export function useFrameSlot(place: RefObject<HTMLElement | null>, canLeave: boo
   return isShown;
 }
 
-/** Shows the frames that are in sight, as far as their number allows. */
+/** Shows the frames that are in sight, up to the maximum number of frames. */
 function showWaiting(): void {
   for (const slot of slots) {
     if (!slot.isInSight || slot.isShown) continue;

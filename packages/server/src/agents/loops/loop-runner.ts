@@ -208,8 +208,9 @@ export class LoopRunner {
   }
 
   /**
-   * Ends the work of a session whose log has a new abort. A process that drives the session reads the abort
-   * itself. A run only for the abort would start after the end of that work, and would stop the next message.
+   * Ends the work of a session whose log has a new abort. If another process drives the session, that process
+   * reads the abort, and this process must not start a run for it. Such a run would start after the work has
+   * ended, and would stop the next message.
    */
   async #endWork(
     taskId: string,

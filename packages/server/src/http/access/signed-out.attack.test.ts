@@ -116,7 +116,7 @@ test('18.217: attack: many open streams do not make the server call authorize wi
   await expect.poll(() => streams.every(({ isOver }) => isOver)).toBe(true);
 });
 
-test('18.555: attack: a user who is signed out before the end of the body changes something', async () => {
+test('18.555: attack: a user sends half of a request, is signed out, and sends the rest', async () => {
   const admitted = Promise.withResolvers<void>();
   let access: RequestAccess | undefined = everything;
   const { clock, urls, task } = await cluster(({ method }) => {

@@ -156,7 +156,7 @@ function reveal(text: string): string {
 }
 
 /**
- * Returns the command for an answer of the user. Everything that is no clear consent denies the call. A call
+ * Returns the command for an answer of the user. Every answer other than a clear consent denies the call. A call
  * that the question did not show is denied too.
  */
 function answerCommand(
@@ -249,7 +249,7 @@ export function questionId(taskId: string, { toolCallId }: AskedApproval): strin
   return `q.${Buffer.from(JSON.stringify([taskId, toolCallId])).toString('base64url')}`;
 }
 
-/** Reads the id of a request of the server. Returns undefined if the text is no such id. */
+/** Reads the id of a request of the server. Returns undefined if the text is not such an id. */
 export function parseQuestionId(
   id: McpId,
 ): { readonly taskId: string; readonly callId: string } | undefined {

@@ -28,9 +28,9 @@ export interface RunMoment {
   readonly waiting: readonly AskedApproval[];
   /** True if the run waits for the output of a tool that another client runs. */
   readonly awaitsOutput: boolean;
-  /** What happened since the moment before, in words. */
+  /** A text about the events since the previous moment. */
   readonly news: string;
-  /** Messages about what happened since the moment before, also those that the reader has. */
+  /** The messages about the events since the previous moment, including those that the reader has. */
   readonly logs: readonly RunLog[];
 }
 

@@ -114,7 +114,7 @@ export function streamCall(
         });
       };
       try {
-        // For versions before 2026-07-28, a closed connection is no cancellation.
+        // For versions before 2026-07-28, a closed connection does not cancel the call.
         // A client that only waited for the run of another client must not stop the run.
         const options = { stopsOnClose: caller.isModern && !isReadOnly && !onlyWaits };
         await whileConnected(
@@ -320,7 +320,7 @@ function eventId(
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-/** Reads the id of an event. Returns undefined if the text is no such id. */
+/** Reads the id of an event. Returns undefined if the text is not such an id. */
 export function parseEventId(text: string): StreamPlace | undefined {
   try {
     const value = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as JsonValue;

@@ -49,7 +49,7 @@ export function itemPage(
 }
 
 /**
- * Routes of the Conversations API that read a session. A conversation is a task, also if a page, a terminal
+ * Routes of the Conversations API that read a session. A conversation is a task, even if a page, a terminal
  * or an editor created it.
  */
 export const conversationRoutes: readonly Route[] = [

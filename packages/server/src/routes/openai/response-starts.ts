@@ -20,7 +20,7 @@ export function responseId({ taskId, offset }: ResponseRef): string {
   return `resp_${taskId}_${offset}`;
 }
 
-/** Reads the id of a response. Returns undefined if the text is no such id. */
+/** Reads the id of a response. Returns undefined if the text is not such an id. */
 export function parseResponseId(id: string): ResponseRef | undefined {
   const [, taskId = '', offset = ''] = /^resp_(.+)_(\d{1,15})$/.exec(id) ?? [];
   return isId(taskId) ? { taskId, offset: Number(offset) } : undefined;
@@ -34,7 +34,7 @@ export function outputId(kind: keyof typeof prefixes, taskId: string, partId: st
   return `${prefixes[kind]}_${taskId}:${partId}`;
 }
 
-/** Reads the id of an output item. Returns undefined if the text is no such id. */
+/** Reads the id of an output item. Returns undefined if the text is not such an id. */
 export function parseItemId(
   id: string,
 ): { readonly taskId: string; readonly partId: string } | undefined {

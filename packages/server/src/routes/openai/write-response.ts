@@ -152,8 +152,8 @@ export async function readResource(
 }
 
 /**
- * Returns the items that a response answers: everything in its session before its first turn. Items of its
- * output are not part of it, for example a call that the request approves.
+ * Returns the items that a response answers: all items of its session before its first turn. It omits items of
+ * the response's own output, for example a call that the request approves.
  */
 export async function inputItems(
   opened: OpenedResponse,

@@ -116,7 +116,7 @@ function readData(
 /** Throws `conflict` if an existing stream has another configuration. */
 function confirm({ config, state }: StoredStream, wanted: CreateHeaders): Created {
   const { fork } = wanted;
-  // A fork takes the values that its request does not name from its source.
+  // If the request for a fork omits a value, the fork takes it from its source.
   const isType =
     fork !== undefined && wanted.contentType === undefined
       ? true

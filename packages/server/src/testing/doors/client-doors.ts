@@ -88,7 +88,7 @@ const a2aDoor =
   async ({ cut, direct, name: contextId }) => {
     const client = await a2aClient(await direct(), { binding, through: cut });
     const live = new A2aTranscript();
-    // The same message in the same context is the same task, also if the client does not know its id yet.
+    // The same message in the same context is the same task, even if the client does not know its id yet.
     const message = sent('Time?', { contextId, messageId: 'm' });
     while (!/COMPLETED|FAILED/.test(live.state)) {
       try {

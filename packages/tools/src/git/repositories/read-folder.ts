@@ -208,8 +208,8 @@ function isOutOfReach(path: string, error: unknown): boolean {
   try {
     return lstatSync(path).uid !== process.getuid?.();
   } catch {
-    // A parent folder cannot be entered. If that folder belongs to this user, the search has already refused
-    // it.
+    // This process cannot enter a folder above this one. If the folder above belongs to this user, the search
+    // has already refused it.
     return true;
   }
 }

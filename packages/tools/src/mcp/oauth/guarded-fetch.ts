@@ -68,7 +68,7 @@ async function fetchElsewhere(
   if (page.type === 'moved') throw new Error('it redirects to another host');
   if (page.type === 'not_text') throw new Error('its response is not text');
   if (page.isCut) throw new Error(`its response has more than ${maxBodyBytes} bytes`);
-  // A status without a body allows no text.
+  // A response with one of these statuses must not have a body.
   const text = [204, 205, 304].includes(page.status) ? null : page.text;
   return new Response(text, { status: page.status, headers: { 'content-type': page.mimeType } });
 }

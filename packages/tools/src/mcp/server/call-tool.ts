@@ -239,8 +239,8 @@ const allReported = 128;
 const maxLength = 500;
 
 /**
- * Returns a function that reports progress as lines. It reports all of the first notifications and then a
- * decreasing share. A server therefore cannot fill the log.
+ * Returns a function that reports progress as lines. It reports each of the first notifications, and then
+ * fewer and fewer of them. A server therefore cannot fill the log.
  */
 function progressReporter(update: (text: string) => void): (progress: Progress) => void {
   let count = 0;

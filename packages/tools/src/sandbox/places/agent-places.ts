@@ -79,7 +79,7 @@ function linkedEntries(places: ReadonlySet<string>, realOf: (path: string) => st
   return { secret, executed };
 }
 
-/** Returns the entries of a folder. Undefined if the path is no folder that can be listed. */
+/** Returns the entries of a folder. Undefined if the path is not a folder that can be listed. */
 function entriesOf(folder: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(folder, { withFileTypes: true });

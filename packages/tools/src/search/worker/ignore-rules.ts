@@ -72,7 +72,7 @@ function patternsOf(text: string, folder: string): readonly string[] {
 const maxLineLength = 4096;
 /** Matches a long run of blanks, with or without backslashes. Trimming such a line takes quadratic time. */
 const manyBlanks = /(?:\\?\s){100}/;
-/** Matches too many wildcards in one name. A name of 255 characters would take minutes. */
+/** Matches too many wildcards in one name. To compare such a line with a name of 255 characters takes minutes. */
 const manyWildcards = /(?:\*[^/*]*){4}/;
 const maxLevels = 4;
 

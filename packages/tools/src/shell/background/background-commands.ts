@@ -72,8 +72,8 @@ export interface BackgroundCommands extends RunningOutputs {
   /** Finds the commands of a session that ended together with their process. */
   findLost(log: Log, session: string): Promise<readonly LoggedCommand[]>;
   /**
-   * Tells the model that commands were lost. Call it before the next run of the session. `end` describes the
-   * end. Default: `was lost when the program ended`.
+   * Tells the model that commands were lost. Call it before the next run of the session. `end` is the text that
+   * describes how they ended. Default: `was lost when the program ended`.
    */
   reportLost(
     log: Log,

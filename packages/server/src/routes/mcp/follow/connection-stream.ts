@@ -231,7 +231,7 @@ export function isConnectionEvent(id: string): boolean {
   return id.startsWith('c.');
 }
 
-/** Reads the id of an event. An unknown id means that the client has seen nothing, so it hears about changes again. */
+/** Reads the id of an event. After an unknown id, the server reports all changes again. */
 function parseSeen(id: string | undefined): SeenOffsets {
   try {
     const text = Buffer.from(id?.slice(2) ?? '', 'base64url').toString('utf8');

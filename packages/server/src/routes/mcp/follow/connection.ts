@@ -196,7 +196,7 @@ function assertRoom({ subscriptions, changes }: ConnectionState, fact: Connectio
   const isFull = Object.keys(subscriptions).length >= maxSubscriptions;
   if (fact.type === 'mcp_subscribed' && isFull)
     throw invalidParams(`Cannot follow more than ${maxSubscriptions} resources. Unsubscribe first`);
-  // The last changes are for a client that stops following its resources.
+  // After the limit, a client can still unsubscribe from its resources.
   if (changes >= maxChanges && fact.type !== 'mcp_unsubscribed')
     throw invalidParams('The connection was changed too often. Send initialize again');
 }

@@ -20,7 +20,7 @@ const maxFollowed = 16;
 /** Maximum number of names in a request. Names can be repeated. */
 const maxListed = 64;
 
-/** What a client wants to hear about. */
+/** The changes about which a client wants notifications. */
 interface Subscription {
   readonly watched: readonly WatchedResource[];
   readonly runs: readonly Question[];

@@ -102,7 +102,7 @@ export function isMcpId(value: unknown): value is McpId {
   return Number.isSafeInteger(value);
 }
 
-/** Returns a field of an object. Returns undefined if the value is no object. */
+/** Returns a field of an object. Returns undefined if the value is not an object. */
 export function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

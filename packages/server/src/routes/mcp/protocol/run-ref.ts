@@ -8,7 +8,7 @@ export function taskIdOf({ taskId, offset }: ResponseRef): string {
   return `run_${taskId}_${offset}`;
 }
 
-/** Reads the id of a task of MCP. Returns undefined if the text is no such id. */
+/** Reads the id of a task of MCP. Returns undefined if the text is not such an id. */
 export function parseTaskId(id: unknown): ResponseRef | undefined {
   if (typeof id !== 'string') return undefined;
   const [, taskId = '', offset = ''] = /^run_(.{1,1024})_(\d{1,15})$/.exec(id) ?? [];

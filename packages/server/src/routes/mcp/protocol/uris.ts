@@ -14,7 +14,7 @@ export function sessionUri(taskId: string, path?: string): string {
   return path === undefined ? uri : `${uri}/${path}`;
 }
 
-/** Reads the address of a session or of a blob. Returns undefined if the text is no such address. */
+/** Reads the address of a session or of a blob. Returns undefined if the text is not such an address. */
 export function parseUri(
   uri: string,
 ): { readonly taskId: string; readonly hash: string | undefined } | undefined {
