@@ -211,6 +211,11 @@ export class HttpExchange {
   /** Returns a promise for the moment at which the caller can get more bytes. Undefined if it can now. */
   full = (): Promise<void> | undefined => this.#unread.full(restrictedName(this.grant));
 
+  /** Resolves when the handler of this request can start. */
+  start(): Promise<void> {
+    return this.#turns.start(restrictedName(this.grant));
+  }
+
   /** Prepares a reply in a turn of the caller. */
   inTurn: InTurn = (work, whenFull) => this.#turns.take(restrictedName(this.grant), work, whenFull);
 

@@ -13,11 +13,14 @@ const messages = 8000;
 const operator = testToken('operator');
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 
-/** Counts the records that the server reads in one turn of the event loop. */
+/** Counts the records that the server reads, and its replies, in one turn of the event loop. */
 class ReadCounter {
   readonly log: Log;
   most = 0;
+  /** The most replies in one turn. */
+  mostReplies = 0;
   #now = 0;
+  #replies = 0;
   #isOver = false;
 
   constructor(log: Log) {
@@ -30,27 +33,35 @@ class ReadCounter {
     this.log = withMethods(log, { read });
   }
 
-  async count(work: Promise<unknown>): Promise<number> {
-    this.most = 0;
-    void work.finally(() => {
+  addReply(): void {
+    this.mostReplies = Math.max(this.mostReplies, ++this.#replies);
+  }
+
+  async count(start: () => Promise<unknown>): Promise<number> {
+    [this.most, this.mostReplies] = [0, 0];
+    this.#isOver = false;
+    void start().finally(() => {
       this.#isOver = true;
     });
-    for (this.#isOver = false; !this.#isOver; await nextTurn()) this.#now = 0;
+    for (; !this.#isOver; await nextTurn()) [this.#now, this.#replies] = [0, 0];
     return this.most;
   }
 }
 
 async function serveLongSession() {
   const counter = new ReadCounter(memoryLog());
-  const { url } = await serveOpenAi([], { log: counter.log, server: { tokens: [operator] } });
+  const { server } = await serveOpenAi([], { log: counter.log, server: { tokens: [operator] } });
   const send = async (token: string, method: string, path: string, body?: object) => {
-    const response = await fetch(url + path, {
+    // Without connections, all requests arrive in the same turn.
+    const request = new Request(`http://127.0.0.1${path}`, {
       ...{ method, body: body && JSON.stringify(body) },
       headers: {
         ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         accept: 'application/json, text/event-stream',
       },
     });
+    const response = await server.fetch(request);
+    counter.addReply();
     return { status: response.status, text: await response.text() };
   };
   const json = async (...given: Parameters<typeof send>) => JSON.parse((await send(...given)).text);
@@ -115,9 +126,18 @@ test.for([
       const { status } = await send(tokens[role], method, path(task), body?.(task));
       answers.push(status);
     };
-    const most = await counter.count(Promise.all(Array.from({ length: 5 }, one)));
+    const most = await counter.count(() => Promise.all(Array.from({ length: 5 }, one)));
     expect(answers.filter((status) => status >= 500 || status === 429)).toEqual([]);
     // A page has at most one mebibyte. The session has three records for each message.
     expect(most).toBeLessThan(messages);
   },
 );
+
+test('18.668: attack: many requests for large messages run in one turn', async () => {
+  const { counter, send, task, reader } = await serveLongSession();
+  const path = `/messages/paginated?task_id=${task}&limit=100`;
+  const get = async () => expect((await send(reader, 'GET', path)).status).toBe(200);
+  await get();
+  await counter.count(() => Promise.all(Array.from({ length: 20 }, get)));
+  expect(counter.mostReplies).toBe(1);
+});

@@ -197,6 +197,7 @@ export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/records',
+    runsInTurn: true,
     summary: 'List the records of the log of a task from an offset, without merging',
     params: taskIdParams,
     query: recordsQuery,
