@@ -51,11 +51,10 @@ export class ReplyTurns {
   }
 
   /**
-   * Resolves when a request of a caller can start. In each turn of the event loop, only one request of a caller
-   * without full access starts, so that the server can answer others between two of them.
+   * Resolves when a request of a caller without full access can start. In each turn of the event loop, only one
+   * request of such a caller starts, so that the server can answer others between two of them.
    */
-  async start(restricted: string | undefined): Promise<void> {
-    if (restricted === undefined) return;
+  async start(restricted: string): Promise<void> {
     const earlier = this.#requests.get(restricted) ?? Promise.resolve();
     const start = earlier.then(() => nextTurn());
     this.#requests.set(restricted, start);
