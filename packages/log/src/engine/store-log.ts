@@ -1,6 +1,7 @@
 import type { Batch, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
 import { ChainNotLoaded, isChainLoaded, loadChain } from '../chain/load-chain.ts';
 import type { BlobStore } from '../contract/blob-store.ts';
+import { nextTask } from '../contract/clock.ts';
 import type {
   DeleteOptions,
   Driver,
@@ -48,6 +49,9 @@ export interface StoreLogOptions {
 }
 
 const defaultLeaseMs = 15_000;
+
+/** After a read of so many records, other work of the process runs before the caller continues. */
+const recordsPerPause = 256;
 
 /**
  * Implements the log contract on any store. Most programs never use producers, copies, redaction and
@@ -187,6 +191,8 @@ export class StoreLog implements Log {
     const row = await this.#requireSession(session);
     assertCursor(row, options);
     const records = await this.#context.reader.records(session, from, maxBytes);
+    // A store in this process reads without a pause, so a loop over the pages of a long session would block it.
+    if (records.length >= recordsPerPause) await nextTask();
     // Between the two reads, another process may have deleted the session or restored a backup. The records
     // are then invalid.
     const later = await this.#requireSession(session);

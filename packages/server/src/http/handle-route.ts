@@ -45,13 +45,16 @@ export async function handleRoute(
   raw: RawInput,
   options: HandleRouteOptions,
 ): Promise<void> {
+  const start = exchange.start();
+  if (start !== undefined) await start;
   const input = readInput(route, raw, options.limits);
   exchange.assertReader();
   // The body may have arrived long after the head of the request.
   if (exchange.isLate()) await exchange.assertAdmitted();
   let handled: Awaited<ReturnType<Route['handle']>>;
   try {
-    handled = await route.handle(input, createContext(route, exchange, raw, options));
+    const handle = () => route.handle(input, createContext(route, exchange, raw, options));
+    handled = await (route.runsInTurn === true ? exchange.inTurn(handle, 'refuse') : handle());
   } finally {
     // A deletion can revoke the token of its own request.
     if (exchange.isLate() && route.method !== 'DELETE') await exchange.assertAdmitted();

@@ -211,6 +211,12 @@ export class HttpExchange {
   /** Returns a promise for the moment at which the caller can get more bytes. Undefined if it can now. */
   full = (): Promise<void> | undefined => this.#unread.full(restrictedName(this.grant));
 
+  /** Returns a promise for the start of the handler. Undefined if the handler can start now. */
+  start(): Promise<void> | undefined {
+    const restricted = restrictedName(this.grant);
+    return restricted === undefined ? undefined : this.#turns.start(restricted);
+  }
+
   /** Prepares a reply in a turn of the caller. */
   inTurn: InTurn = (work, whenFull) => this.#turns.take(restrictedName(this.grant), work, whenFull);
 

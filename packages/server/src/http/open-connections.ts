@@ -137,13 +137,32 @@ const maxRequestsAhead = 100;
 const maxStartsPerTurn = 20;
 
 /**
+ * Maximum memory, in bytes, of all requests sent ahead: on connections whose callers the server has accepted, and
+ * on all other connections. Clients without a token cannot use up the memory for the others.
+ */
+const maxAheadBytes = { admitted: 32 * 2 ** 20, unknown: 8 * 2 ** 20 };
+
+/** Estimated memory of a request that waits: its objects, and each line of its headers. */
+const requestBytes = 2048;
+const headerBytes = 80;
+
+/** A request that waits for the answer to an earlier request of its connection. */
+interface WaitingRequest {
+  readonly bytes: number;
+  readonly kind: keyof typeof maxAheadBytes;
+  readonly start: () => void;
+}
+
+/**
  * Answers the requests of each connection one after the other. Browsers and HTTP libraries wait for an answer
  * before they send the next request. A client that sends requests and does not read the answers would
  * otherwise keep the server busy and fill its memory. If it sends too many of them, its connection is closed.
  */
 export class RequestsAhead {
   /** The requests of each connection that wait for the answer to an earlier request. */
-  readonly #waiting = new WeakMap<Socket, (() => void)[]>();
+  readonly #waiting = new WeakMap<Socket, WaitingRequest[]>();
+  /** The memory of all requests that wait, in bytes. */
+  readonly #bytes = { admitted: 0, unknown: 0 };
   /** The connections whose next request can start. */
   readonly #ready: Socket[] = [];
   #isScheduled = false;
@@ -163,15 +182,16 @@ export class RequestsAhead {
       this.#waiting.set(socket, []);
       return start();
     }
-    if (waiting.length + 1 >= maxRequestsAhead) socket.destroy();
-    else waiting.push(start);
+    const kind = admitted.has(socket) ? 'admitted' : 'unknown';
+    const bytes = memoryOf(request);
+    const isFull = this.#bytes[kind] + bytes > maxAheadBytes[kind];
+    if (isFull || waiting.length + 1 >= maxRequestsAhead) return void socket.destroy();
+    this.#bytes[kind] += bytes;
+    waiting.push({ bytes, kind, start });
   }
 
   #next(socket: Socket): void {
-    if (socket.destroyed || this.#waiting.get(socket)?.length === 0) {
-      this.#waiting.delete(socket);
-      return;
-    }
+    if (socket.destroyed || this.#waiting.get(socket)?.length === 0) return this.#forget(socket);
     this.#ready.push(socket);
     this.#schedule();
   }
@@ -183,13 +203,27 @@ export class RequestsAhead {
     setImmediate(() => {
       this.#isScheduled = false;
       for (const socket of this.#ready.splice(0, maxStartsPerTurn)) {
-        const next = this.#waiting.get(socket)?.shift();
-        if (next === undefined || socket.destroyed) this.#waiting.delete(socket);
-        else next();
+        const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
+        if (next === undefined) this.#forget(socket);
+        else {
+          this.#bytes[next.kind] -= next.bytes;
+          next.start();
+        }
       }
       this.#schedule();
     });
   }
+
+  /** Removes a connection and the requests that still wait on it. */
+  #forget(socket: Socket): void {
+    for (const { kind, bytes } of this.#waiting.get(socket) ?? []) this.#bytes[kind] -= bytes;
+    this.#waiting.delete(socket);
+  }
+}
+
+function memoryOf({ url = '', rawHeaders }: IncomingMessage): number {
+  const texts = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
+  return requestBytes + (rawHeaders.length / 2) * headerBytes + texts;
 }
 
 /**

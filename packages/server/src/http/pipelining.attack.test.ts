@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
 import { startTestServer } from '../testing/servers/test-server.ts';
-import { RequestsAhead } from './open-connections.ts';
+import { admitConnection, RequestsAhead } from './open-connections.ts';
 
 // In the attack, 20 connections send 40,000 requests of 50 bytes and do not read the answers. This kept the
 // server busy for 10 s. No token was needed.
@@ -44,15 +45,42 @@ test('a connection can send some requests ahead, and many one after the other', 
     expect((await server.request('/healthz')).status).toBe(200);
 });
 
+/** A connection of a test. Its requests have the given number of headers. */
+class TestConnection {
+  readonly socket: Socket;
+  readonly #responses: ServerResponse[] = [];
+  readonly #requests: RequestsAhead;
+  readonly #rawHeaders: readonly string[];
+
+  constructor(requests: RequestsAhead, headers = 0) {
+    this.#requests = requests;
+    const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => {} });
+    socket.destroy = () => {
+      socket.destroyed = true;
+      for (const response of this.#responses) response.emit('close');
+    };
+    this.socket = socket as unknown as Socket;
+    this.#rawHeaders = Array.from({ length: headers }, () => ['name', 'value']).flat();
+  }
+
+  send(answer: (response: ServerResponse) => void = () => {}): void {
+    const { socket } = this;
+    const request = { socket, httpVersionMajor: 1, rawHeaders: this.#rawHeaders };
+    const response = new EventEmitter() as ServerResponse;
+    this.#responses.push(response);
+    this.#requests.add(request as unknown as IncomingMessage, response, () => answer(response));
+  }
+}
+
 test('18.558: attack: many connections with requests sent ahead block the event loop', async () => {
   const requests = new RequestsAhead();
   const [connections, ahead] = [100, 50];
   let answers = 0;
   for (let count = 0; count < connections; count++) {
-    const socket = Object.assign(new EventEmitter(), { destroyed: false });
+    const connection = new TestConnection(requests);
+    admitConnection(connection as unknown as IncomingMessage);
     for (let sent = 0; sent <= ahead; sent++) {
-      const response = new EventEmitter() as ServerResponse;
-      requests.add({ socket, httpVersionMajor: 1 } as unknown as IncomingMessage, response, () => {
+      connection.send((response) => {
         answers++;
         // Like a refusal, the answer needs no input or output.
         queueMicrotask(() => response.emit('close'));
@@ -68,4 +96,28 @@ test('18.558: attack: many connections with requests sent ahead block the event 
   }
   expect(answers).toBe(connections * (ahead + 1));
   expect(most).toBeLessThanOrEqual(20);
+});
+
+test('18.660: attack: connections without a token fill the memory with requests sent ahead', () => {
+  const requests = new RequestsAhead();
+  const headers = 100;
+  const open = () => {
+    const connection = new TestConnection(requests, headers);
+    // The first request is never answered, so the others wait.
+    for (let sent = 0; sent < 98; sent++) connection.send();
+    return connection;
+  };
+  const connections = Array.from({ length: 1000 }, open);
+  const kept = connections.filter(({ socket }) => !socket.destroyed);
+  // Each waiting request needs more than 8 KiB, and all of them together can have 8 MiB.
+  expect(kept.length).toBeGreaterThan(5);
+  expect(kept.length * 97 * 8).toBeLessThan(8 * 1024);
+  // An accepted caller has a limit of its own.
+  const accepted = new TestConnection(requests, headers);
+  admitConnection(accepted as unknown as IncomingMessage);
+  for (let sent = 0; sent < 98; sent++) accepted.send();
+  expect(accepted.socket.destroyed).toBe(false);
+  // Connections that end leave room for others.
+  for (const { socket } of kept) socket.destroy();
+  expect(open().socket.destroyed).toBe(false);
 });

@@ -120,6 +120,11 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
    * caller can use the route.
    */
   readonly access?: 'public' | 'all';
+  /**
+   * True if the handler runs in a turn of the caller, see `RouteContext.inTurn`. Use it for reads whose replies grow
+   * with the stored data. Default: false.
+   */
+  readonly runsInTurn?: boolean;
   handle(
     input: RouteInput<P, Q, B>,
     context: RouteContext,

@@ -20,6 +20,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/messages',
+    runsInTurn: true,
     summary: 'List the messages of a task, newest first',
     query: z.object({ task_id: z.string().min(1), ...filtersQuery, ...listQuery }),
     reply: z.array(taskMessageSchema),
@@ -32,6 +33,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/messages/paginated',
+    runsInTurn: true,
     summary: 'Page through the messages of a task, to older or to newer ones',
     query: z.object({
       task_id: z.string().min(1),
@@ -55,6 +57,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/messages/{message_id}',
+    runsInTurn: true,
     summary: 'Get a message',
     params: messageIdParams,
     reply: taskMessageSchema,

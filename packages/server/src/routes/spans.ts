@@ -16,6 +16,7 @@ export const spanRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/spans',
+    runsInTurn: true,
     summary: 'List spans: all, those of a trace, or those of a task',
     query: z.object({
       trace_id: z.string().optional(),
@@ -31,6 +32,7 @@ export const spanRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/spans/{span_id}',
+    runsInTurn: true,
     summary: 'Get a span',
     params: spanIdParams,
     reply: spanSchema,

@@ -17,6 +17,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/states',
+    runsInTurn: true,
     summary: 'List states',
     query: z.object({
       task_id: z.string().optional(),
@@ -32,6 +33,7 @@ export const stateRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/states/{state_id}',
+    runsInTurn: true,
     summary: 'Get a state',
     params: stateIdParams,
     reply: taskStateSchema,

@@ -40,6 +40,7 @@ export const subAgentRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/sub-agents/{session_id}/records',
+    runsInTurn: true,
     summary: 'List the records of the session of a sub-agent from an offset, without merging',
     params,
     query: recordsQuery,

@@ -197,6 +197,7 @@ export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/tasks/{task_id}/records',
+    runsInTurn: true,
     summary: 'List the records of the log of a task from an offset, without merging',
     params: taskIdParams,
     query: recordsQuery,
@@ -305,9 +306,10 @@ interface ReferencedBlob {
 export async function sendReferencedBlob(
   task: string,
   hash: string,
-  context: Parameters<typeof sendBlob>[1],
+  context: Parameters<typeof sendBlob>[1] & Pick<RouteContext, 'inTurn'>,
 ): ReturnType<Route['handle']> {
-  const found = await referencedBlob(context.log, task, hash);
+  const find = () => referencedBlob(context.log, task, hash);
+  const found = await context.inTurn(find, 'refuse');
   const reply = found && (await sendBlob({ ...found, hash }, context));
   if (reply !== undefined) return reply;
   const message = `Cannot find this blob in task ${task}: no message of the task refers to it`;

@@ -43,9 +43,23 @@ export class ReplyTurns {
   readonly #queues = new Map<string, ReadQueue>();
   /** The turns of callers with full access. They wait for each other only with their start. */
   #starts: Promise<unknown> = Promise.resolve();
+  /** The last request of each restricted caller that waits for its start. */
+  readonly #requests = new Map<string, Promise<void>>();
 
   constructor(unread: UnreadReplies) {
     this.#unread = unread;
+  }
+
+  /**
+   * Resolves when a request of a caller without full access can start. In each turn of the event loop, only one
+   * request of such a caller starts, so that the server can answer others between two of them.
+   */
+  async start(restricted: string): Promise<void> {
+    const earlier = this.#requests.get(restricted) ?? Promise.resolve();
+    const start = earlier.then(() => nextTurn());
+    this.#requests.set(restricted, start);
+    await start;
+    if (this.#requests.get(restricted) === start) this.#requests.delete(restricted);
   }
 
   async take<T>(

@@ -27,7 +27,7 @@ type ApprovalInput = Extract<ChatInput, { readonly kind: 'answers' }>;
 export async function answerApprovals(
   { taskId, id }: Chat,
   { messageId: shownId, answers, outputs: given }: ApprovalInput,
-  { service, log, trace }: RouteContext,
+  { service, log, trace, inTurn }: RouteContext,
 ): Promise<AnswerStream> {
   const named = new Set([...answers, ...given].map(({ callId }) => callId));
   let pendingState: ChatState | undefined;
@@ -37,7 +37,8 @@ export async function answerApprovals(
     if (fact?.type === 'approval_answered' && named.has(fact.toolCallId))
       decided.set(fact.toolCallId, fact);
   };
-  const now = await readChatNear(log, taskId, onStep, await askedAt(log, taskId, named));
+  const read = async () => readChatNear(log, taskId, onStep, await askedAt(log, taskId, named));
+  const now = await inTurn(read, 'refuse');
   if (pendingState === undefined) throw answers.length === 0 ? noInput() : notPending(id, taskId);
   const { awaited } = pendingState.fold;
   const outputs = given.filter(({ callId }) => awaited.some((one) => one.toolCallId === callId));

@@ -98,7 +98,7 @@ export const chatRoutes: readonly Route[] = [
         { agentName: params.agent_name, chatId: params.chat_id },
         context,
       );
-      const answer = chat && (await resumeChat(chat, context));
+      const answer = chat && (await context.inTurn(() => resumeChat(chat, context), 'refuse'));
       if (chat === undefined || answer === undefined) return new Reply(undefined, { status: 204 });
       return streamAnswer(answer, stops ? stopping(chat, answer, context) : {}, context);
     },

@@ -25,6 +25,9 @@ export interface ChatState {
   readonly queue: readonly QueuedCommand[];
 }
 
+/** The size of one read. The server answers other requests after each read. */
+const pageBytes = 2 ** 16;
+
 interface QueuedCommand {
   readonly key: string;
   readonly offset: number;
@@ -109,7 +112,7 @@ async function readChat(
   const { session } = from.fold;
   let state = from;
   for (let isMore = true; isMore; ) {
-    const page = await log.read(session, { from: state.through });
+    const page = await log.read(session, { from: state.through, maxBytes: pageBytes });
     isMore = page.through > state.through;
     const { state: next, steps } = foldChat(state, page);
     for (const step of steps) onStep(step);

@@ -34,9 +34,9 @@ export async function sendChatMessage(
   context: RouteContext,
 ): Promise<AnswerStream> {
   const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
-  const history = await (isRegenerate
-    ? readLastMessage(chat, context)
-    : readRecent(chat, key, context));
+  const read = () =>
+    isRegenerate ? readLastMessage(chat, context) : readRecent(chat, key, context);
+  const history = await context.inTurn(read, 'refuse');
   if (history.known === undefined) assertNoPendingApproval(chat, history.before);
   else if (history.known !== text) throw messageChanged(chat);
   if (isRegenerate) assertLastMessage(chat, text, history);

@@ -36,7 +36,8 @@ export const appCallRoutes: readonly Route[] = [
     async handle({ params, body }, context) {
       const { service, log } = context;
       const task = await service.tasks.get({ id: params.task_id });
-      const tools = await toolsOfApp(log, task.id, body.tool_call_id);
+      const find = () => toolsOfApp(log, task.id, body.tool_call_id);
+      const tools = await context.inTurn(find, 'refuse');
       const tool = Object.hasOwn(tools, body.name) ? tools[body.name] : undefined;
       if (typeof tool !== 'string') throw cannotCall(`it has no tool ${body.name.slice(0, 100)}`);
       const agent = await appAgentOf(task.agents ?? [], context);

@@ -132,8 +132,8 @@ async function sendMessage(
   if (!task.agents?.some(({ id }) => id === agent.id))
     throw new CallProblem(`The session ${session} does not belong to the agent ${agent.name}`);
   await ensureSession(log, sessionId(task.id));
-  if (message === undefined) return newestRun(task.id, context);
-  const { fold } = await readChatNear(log, task.id);
+  if (message === undefined) return context.inTurn(() => newestRun(task.id, context), 'refuse');
+  const { fold } = await context.inTurn(() => readChatNear(log, task.id), 'refuse');
   if (fold.asked.length + fold.awaited.length > 0)
     throw new CallProblem(
       `The session ${session} waits for an answer of a person. Call the tool without a message to continue after the answer, or use a new session`,

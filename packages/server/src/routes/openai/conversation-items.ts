@@ -13,11 +13,22 @@ import type { OutputItem } from './response-resource.ts';
 import { optionsIn, outputId } from './response-starts.ts';
 import { contentOf, textContent } from './response-view.ts';
 
+/** The items of a session, for each state. A client that reads page after page needs them again. */
+const itemsOfStates = new WeakMap<FoldState, Map<string, readonly OutputItem[]>>();
+
 /**
  * Returns the items of a whole session, in the format of the Conversations API. A part of the assistant has
  * the same id as in the response that contains it.
  */
 export function conversationItems(state: FoldState, agent: string): readonly OutputItem[] {
+  const byAgent = itemsOfStates.get(state) ?? new Map<string, readonly OutputItem[]>();
+  itemsOfStates.set(state, byAgent);
+  const items = byAgent.get(agent) ?? convertItems(state, agent);
+  byAgent.set(agent, items);
+  return items;
+}
+
+function convertItems(state: FoldState, agent: string): readonly OutputItem[] {
   const { session } = state;
   const all = toArray(state.items);
   const results = resultsOf(all);
@@ -33,7 +44,16 @@ export function conversationItems(state: FoldState, agent: string): readonly Out
       callerTools = new Set(tools.map(({ name }) => name));
     }
     const id = outputId('message', session, item.id);
-    return [{ id, type: 'message', role: kind, status: 'completed', content: inputOf(parts) }];
+    const head = { id, type: 'message', role: kind, status: 'completed' };
+    return [
+      {
+        ...head,
+        // A list converts only the files of the items on its page.
+        get content() {
+          return inputOf(parts);
+        },
+      },
+    ];
   });
 }
 

@@ -67,7 +67,7 @@ export const conversationRoutes: readonly Route[] = [
     }),
     async handle({ params: { conversation_id: id } }, context) {
       const { id: taskId, created_at } = await findConversation(id, context);
-      const newest = await newestStart(taskId, context.log);
+      const newest = await context.inTurn(() => newestStart(taskId, context.log), 'refuse');
       const last = newest && responseId({ taskId, offset: newest.offset });
       return {
         ...{ id: taskId, object: 'conversation' },
@@ -85,9 +85,10 @@ export const conversationRoutes: readonly Route[] = [
     reply: itemListSchema,
     async handle({ params: { conversation_id: id }, query }, context) {
       const task = await findConversation(id, context);
-      const state = await snapshot(context.log, task.id);
-      const all = conversationItems(state, task.agents?.[0]?.name ?? 'agent');
-      return itemPage(all, query);
+      return context.inTurn(async () => {
+        const state = await snapshot(context.log, task.id);
+        return itemPage(conversationItems(state, task.agents?.[0]?.name ?? 'agent'), query);
+      }, 'refuse');
     },
   }),
 ];

@@ -215,7 +215,8 @@ async function continueSession(
 ): Promise<ResponseRef> {
   const { entries, continues, caller } = request;
   const previous = continues?.by === 'previous_response_id' ? continues.id : undefined;
-  const { fold, fork } = await findPlace({ taskId: task.id, previous, entries }, context);
+  const find = () => findPlace({ taskId: task.id, previous, entries }, context);
+  const { fold, fork } = await context.inTurn(find, 'refuse');
   const target = async () =>
     fork === undefined
       ? task.id
