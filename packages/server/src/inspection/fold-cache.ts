@@ -48,6 +48,8 @@ export class FoldCache<Value extends KeptValue> {
   readonly #fold: KeptFold<Value>;
   /** The cached values. The most recently used value is the last entry. */
   readonly #values = new Map<SessionId, CachedValue<Value>>();
+  /** The reads that run now. Requests for the same session at the same time share one read. */
+  readonly #reads = new Map<SessionId, Promise<FoldResult<Value>>>();
 
   constructor(log: Log, fold: KeptFold<Value>) {
     this.#log = log;
@@ -56,6 +58,20 @@ export class FoldCache<Value extends KeptValue> {
 
   /** Returns the value of a session. It covers the log to its end, or up to the page limit of one read. */
   async read(session: SessionId): Promise<FoldResult<Value>> {
+    const { through = 0 } = (await this.#log.info(session)) ?? {};
+    for (let running = this.#reads.get(session); running; running = this.#reads.get(session)) {
+      const result = await running;
+      // The running read can have started before the newest record.
+      if (result.state.through >= through || !result.isWhole) return result;
+    }
+    const read = this.#read(session).finally(() => {
+      if (this.#reads.get(session) === read) this.#reads.delete(session);
+    });
+    this.#reads.set(session, read);
+    return read;
+  }
+
+  async #read(session: SessionId): Promise<FoldResult<Value>> {
     const { empty, fold } = this.#fold;
     const info = await this.#log.info(session);
     const cached = this.#values.get(session);
