@@ -46,9 +46,9 @@ export class CommandHandler {
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
         // The call already has an output, or the call does not exist.
         if (command.type === 'tool_output') return this.#write([commandConsumed(key)]);
-        // A revoke takes effect when its record is folded into the state. Here the command is only removed
-        // from the queue.
-        if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
+        // These commands take effect when their records are on the log. Here they are only removed from the queue.
+        if (command.type === 'revoke' || command.type === 'label')
+          return this.#write([commandConsumed(key)]);
         return this.#refuse(key, command);
       }),
     );

@@ -2,6 +2,7 @@ import {
   decodeTranscript,
   encodeTranscript,
   type Item,
+  type ItemId,
   isId,
   type JsonObject,
   type JsonValue,
@@ -11,7 +12,13 @@ import {
   traceContext,
   transcriptVersion,
 } from '@millrace/core';
-import type { Command, Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
+import type {
+  Command,
+  Decision,
+  LabelCommand,
+  OutputCommand,
+  QueuedCommand,
+} from '../contract/command.ts';
 import type { LoopState } from '../contract/loop-state.ts';
 
 /** Returns the queued commands, except messages that were withdrawn. */
@@ -73,6 +80,8 @@ export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
       const rule = textOf(json['rule']);
       return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
     }
+    case 'label':
+      return decodeLabel(json) ?? { type: 'unreadable' };
     case 'tool_output':
       return decodeOutput(json) ?? { type: 'unreadable' };
     case 'approve':
@@ -105,6 +114,28 @@ function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceConte
 
 function decodeItems(items: JsonValue | undefined): readonly Item[] {
   return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+}
+
+/** Maximum number of characters of a label. */
+const maxLabelLength = 100;
+
+/**
+ * Returns a label as one line of limited length, without control characters and marks that change the direction
+ * of text. Returns undefined for an empty label.
+ */
+export function labelText(given: string): string | undefined {
+  const line = given
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(/\p{Bidi_Control}/gu, '')
+    .trim()
+    .toWellFormed();
+  return [...line].slice(0, maxLabelLength).join('') || undefined;
+}
+
+/** A redaction of the item removes the text. The item then has no label. */
+function decodeLabel({ itemId, text = '' }: JsonObject): LabelCommand | undefined {
+  if (typeof itemId !== 'string' || !isId(itemId) || typeof text !== 'string') return undefined;
+  return { type: 'label', itemId: itemId as ItemId, text: labelText(text) };
 }
 
 function decodeOutput(json: JsonObject): OutputCommand | undefined {
