@@ -56,14 +56,14 @@ describe('a label of a message', () => {
     expect(chat.terminal.screen).toContain('Ctrl-E labels');
     await chat.press(keys.down);
     await chat.press(ctrlE);
-    await chat.waitForText('Label. Enter saves it');
+    await chat.waitForText('Label. Enter saves');
     await chat.press('start');
     await chat.press(keys.enter);
     await chat.until(() => chat.terminal.screen.includes('[start] Plant the trees'));
     // The labelled message stays selected, and its label can be changed.
     expect(chat.terminal.screen).toMatch(/› \[start\] Plant/);
     await chat.press(ctrlE);
-    await chat.waitForText('Label. Enter saves it');
+    await chat.waitForText('Label. Enter saves');
     await chat.press(ctrlU);
     await chat.press('seed');
     await chat.press(keys.enter);
@@ -76,7 +76,7 @@ describe('a label of a message', () => {
     await openRewind(chat);
     expect(chat.terminal.screen).toContain('[seed] Plant the trees');
     await chat.press(ctrlE);
-    await chat.waitForText('Label. Enter saves it');
+    await chat.waitForText('Label. Enter saves');
     await chat.press(ctrlU);
     await chat.press(keys.enter);
     await chat.until(() => / Plant the trees/.test(chat.terminal.screen));
@@ -98,10 +98,10 @@ describe('a label of a message', () => {
     expect(chat.terminal.screen).toContain('Ctrl-E labels');
     await chat.press(keys.down);
     await chat.press(ctrlE);
-    await chat.waitForText('Label. Enter saves it');
+    await chat.waitForText('Label. Enter saves');
     await chat.press('not kept');
     await chat.press(keys.escape);
-    await chat.waitUntilGone('Label. Enter saves it');
+    await chat.waitUntilGone('Label. Enter saves');
     await chat.press(ctrlE);
     await chat.press('new way');
     await chat.press(keys.enter);
@@ -109,7 +109,7 @@ describe('a label of a message', () => {
     // The last line compares two copies, so it has no label.
     await chat.press('\u001b[F');
     await chat.press(ctrlE);
-    expect(chat.terminal.screen).not.toContain('Label. Enter saves it');
+    expect(chat.terminal.screen).not.toContain('Label. Enter saves');
     await chat.press(keys.escape);
     await chat.send('/label newest');
     await chat.waitForText('“Water them again” is now labelled “newest”.');
@@ -163,7 +163,7 @@ describe('a label of a message', () => {
     await chat.waitForText('A number and Ctrl-E labels.');
     await chat.press('2');
     await chat.press(ctrlE);
-    await chat.waitForText('Label. Enter saves it');
+    await chat.waitForText('Label. Enter saves');
     await chat.press('start');
     await chat.press(keys.enter);
     await chat.waitForText('2. [start] Plant the trees');

@@ -11,7 +11,7 @@ import { exitCodes } from '../exit-code.ts';
 import { withStoredKeys } from '../models/key-store.ts';
 import type { LocalName } from '../models/local-servers.ts';
 import { openStore } from '../store/open-store.ts';
-import { loginKey, startOpenRouter } from '../testing/openrouter-server.ts';
+import { loginKey, startOpenRouter } from '../testing/login/openrouter-server.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { finishedSession } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';

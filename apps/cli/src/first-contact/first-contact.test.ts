@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { Env } from '../contract/host.ts';
 import { withStoredKeys } from '../models/key-store.ts';
-import { browse, loginKey, pageIn, startOpenRouter } from '../testing/openrouter-server.ts';
+import { browse, loginKey, pageIn, startOpenRouter } from '../testing/login/openrouter-server.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { firstContact } from './first-contact.ts';

@@ -41,7 +41,7 @@ export async function logInToOpenRouter(
   let isBack = false;
   const askCode = async (signal: AbortSignal) => {
     const asked = { ...host, signal: AbortSignal.any([host.signal, signal]) };
-    const question = 'Code or address (Enter goes back): ';
+    const question = 'Waiting for the browser, or paste here (Enter goes back): ';
     const typed = await askLine(asked, question, { isHidden: true });
     isBack = typed === '';
     return isBack ? undefined : typed;
@@ -67,14 +67,14 @@ export async function logInToOpenRouter(
   }
   const path = await storeKey(env, openRouterKey, key, { isLogin: true });
   write(
-    `Logged in to OpenRouter. The key is in ${path}. Only you can read this file.\nDelete the key at ${vendor.keyPage}\n`,
+    `Logged in to OpenRouter. The key is in ${path}. Only you can read this file.\nTo revoke it: ${vendor.keyPage}\n`,
   );
   return { env: withKey, model: `openrouter/${vendor.models[0]}` };
 }
 
 function pageText(url: string, isPasteable: boolean): string {
   const paste = isPasteable
-    ? '\nIf the browser is on another machine, it shows an error at the end. Then\npaste the address of that page here.'
+    ? '\nIf the browser is on another machine, paste the address of its last page here.'
     : '';
   return `Log in to OpenRouter. Open this page if it does not open:\n${url}${paste}`;
 }

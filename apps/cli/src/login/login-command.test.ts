@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { runCommand } from '../command/run-command.ts';
 import type { LoginArgs } from '../contract/args.ts';
 import { withStoredKeys } from '../models/key-store.ts';
-import { browse, loginKey, pageIn, startOpenRouter } from '../testing/openrouter-server.ts';
+import { browse, loginKey, pageIn, startOpenRouter } from '../testing/login/openrouter-server.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { loginCommand } from './login-command.ts';
@@ -152,7 +152,9 @@ describe('millrace login openrouter', () => {
     const byAddress = await logIn({ isTTY: true });
     await fetch(byAddress.page, { redirect: 'manual' });
     const isAsked = (count: number) => () =>
-      byAddress.stdout.text.split('Code or address (Enter goes back): ').length === count + 1;
+      byAddress.stdout.text.split('Waiting for the browser, or paste here (Enter goes back): ')
+        .length ===
+      count + 1;
     await expect.poll(isAsked(1)).toBe(true);
     const { callback, code } = byAddress;
     byAddress.stdin.write(`${returnOf(callback, { code }, 'wrong').href}\r`);
@@ -166,14 +168,14 @@ describe('millrace login openrouter', () => {
     expect(byAddress.stdout.text).not.toContain(code);
     const byCode = await logIn({ isTTY: true });
     await fetch(byCode.page, { redirect: 'manual' });
-    await expect.poll(() => byCode.stdout.text).toContain('Code or address');
+    await expect.poll(() => byCode.stdout.text).toContain('paste here (Enter goes back): ');
     byCode.stdin.write(`${byCode.code}\r`);
     expect(await byCode.ended).toBe(0);
   });
 
   test('the browser returns while the question is open', async () => {
     const { page, ended, stdout } = await logIn({ isTTY: true });
-    await expect.poll(() => stdout.text).toContain('Code or address');
+    await expect.poll(() => stdout.text).toContain('paste here (Enter goes back): ');
     await browse(page);
     expect(await ended).toBe(0);
   });
@@ -184,7 +186,7 @@ describe('millrace login openrouter', () => {
     ['Enter', '\r'],
   ] as const)('%s cancels, and closes the listener', async ([, key]) => {
     const { stdin, ended, stdout, path, isListening } = await logIn({ isTTY: true });
-    await expect.poll(() => stdout.text).toContain('Code or address');
+    await expect.poll(() => stdout.text).toContain('paste here (Enter goes back): ');
     stdin.write(key);
     expect(await ended).toBe(3);
     expect(stdout.text).toContain('Not logged in. Nothing was stored.');

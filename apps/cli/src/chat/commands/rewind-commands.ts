@@ -71,7 +71,7 @@ export function labelEdit(
 ): ItemEdit {
   return {
     verb: 'labels',
-    title: 'Label. Enter saves it, an empty one is removed, Esc goes back.',
+    title: 'Label. Enter saves, Esc goes back. An empty label is removed.',
     text: (index) => {
       const message = messageAt(index);
       return message && (message.label ?? '');
