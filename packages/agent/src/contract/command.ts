@@ -107,7 +107,9 @@ export interface QueuedCommand {
    * writes the reason to the log.
    */
   readonly command:
-    | Command
+    | Exclude<Command, LabelCommand>
+    /** The loop only removes a label from the queue, so it does not decode the fields. */
+    | Pick<LabelCommand, 'type'>
     | { readonly type: 'unreadable' }
     | { readonly type: 'unknown'; readonly given: JsonValue };
 }

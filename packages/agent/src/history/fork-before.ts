@@ -7,9 +7,9 @@ import {
 } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 import type { LabelCommand } from '../contract/command.ts';
+import { decodeLabel, queuedAndConsumed } from '../input/label-command.ts';
 import { nextRound } from '../replay/playback.ts';
 import { decodeCommand } from '../state/commands.ts';
-import { queuedAndConsumed } from '../state/drafts.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
@@ -66,9 +66,11 @@ async function laterCommands(
     const page = await log.read(session, { from });
     for (const { fact } of page.records) {
       if (fact?.type === 'item_started') laterItems.add(fact.itemId);
-      const command = fact?.type === 'command_queued' ? decodeCommand(fact.command) : undefined;
-      if (command?.type === 'revoke') rules.add(command.rule);
-      if (command?.type === 'label') labels.set(command.itemId, command);
+      if (fact?.type !== 'command_queued') continue;
+      const command = decodeCommand(fact.command);
+      if (command.type === 'revoke') rules.add(command.rule);
+      const label = decodeLabel(fact.command);
+      if (label !== undefined) labels.set(label.itemId, label);
     }
     if (page.through <= from) break;
     from = page.through;

@@ -1,9 +1,8 @@
 import type { ItemId, LogRecord } from '@millrace/core';
 import { sessionId } from '@millrace/core';
 import { type Driver, type Log, LogError } from '@millrace/log';
+import { decodeLabel, queuedAndConsumed } from '../input/label-command.ts';
 import { submitCommand } from '../input/submit-command.ts';
-import { decodeCommand } from '../state/commands.ts';
-import { queuedAndConsumed } from '../state/drafts.ts';
 
 /** A label that a user gave to an item. */
 export interface ItemLabel {
@@ -43,8 +42,8 @@ export async function labelItem(
 /** Returns the label that a record gives to an item. Later records of the session replace earlier labels. */
 export function itemLabelOf({ fact }: LogRecord): ItemLabel | undefined {
   if (fact?.type !== 'command_queued') return undefined;
-  const command = decodeCommand(fact.command);
-  return command.type === 'label' ? { itemId: command.itemId, text: command.text } : undefined;
+  const command = decodeLabel(fact.command);
+  return command && { itemId: command.itemId, text: command.text };
 }
 
 /** Opens a session that no process drives. Returns undefined if another process drives it now. */

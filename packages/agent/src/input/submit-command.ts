@@ -20,10 +20,11 @@ import type { ApproveOptions, ClientToolResult, DenyOptions } from '../contract/
 import type { Tool, ValidationResult } from '../contract/tool.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { encodeCommand, labelText } from '../state/commands.ts';
+import { encodeCommand } from '../state/commands.ts';
 import { loopFold } from '../state/fold-loop.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import { pendingApprovalsOf } from '../views/run-views.ts';
+import { labelText } from './label-command.ts';
 import { toItems } from './run-input.ts';
 
 /** Options of `submitCommand`. */

@@ -2,7 +2,6 @@ import {
   decodeTranscript,
   encodeTranscript,
   type Item,
-  type ItemId,
   isId,
   type JsonObject,
   type JsonValue,
@@ -12,13 +11,7 @@ import {
   traceContext,
   transcriptVersion,
 } from '@millrace/core';
-import type {
-  Command,
-  Decision,
-  LabelCommand,
-  OutputCommand,
-  QueuedCommand,
-} from '../contract/command.ts';
+import type { Command, Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { LoopState } from '../contract/loop-state.ts';
 
 /** Returns the queued commands, except messages that were withdrawn. */
@@ -63,30 +56,31 @@ export function encodeItems(items: readonly Item[]): JsonValue {
   return (JSON.parse(text) as { readonly items: JsonValue }).items;
 }
 
+const unreadable = { type: 'unreadable' } as const;
+
 /** Decodes a command. Returns `unreadable` or `unknown` if it cannot decode the command. */
 export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   switch (json['type']) {
     case 'message':
       return decodeMessage(json);
+    // Only an abort has a reason.
     case 'abort':
-      return { type: 'abort', reason: textOf(json['reason']) };
     case 'compact':
-      return { type: 'compact' };
+    case 'label':
+      return { type: json['type'], reason: textOf(json['reason']) };
     case 'withdraw': {
       const key = textOf(json['key']);
-      return key === undefined ? { type: 'unreadable' } : { type: 'withdraw', key };
+      return key === undefined ? unreadable : { type: 'withdraw', key };
     }
     case 'revoke': {
       const rule = textOf(json['rule']);
-      return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
+      return rule === undefined ? unreadable : { type: 'revoke', rule };
     }
-    case 'label':
-      return decodeLabel(json) ?? { type: 'unreadable' };
     case 'tool_output':
-      return decodeOutput(json) ?? { type: 'unreadable' };
+      return decodeOutput(json) ?? unreadable;
     case 'approve':
     case 'deny':
-      return decodeDecision(json) ?? { type: 'unreadable' };
+      return decodeDecision(json) ?? unreadable;
     default:
       return { type: 'unknown', given: json['type'] ?? null };
   }
@@ -101,7 +95,7 @@ function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['comma
       ...decodeTrace(trace),
     };
   } catch {
-    return { type: 'unreadable' };
+    return unreadable;
   }
 }
 
@@ -114,28 +108,6 @@ function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceConte
 
 function decodeItems(items: JsonValue | undefined): readonly Item[] {
   return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
-}
-
-/** Maximum number of characters of a label. */
-const maxLabelLength = 100;
-
-/**
- * Returns a label as one line of limited length, without control characters and marks that change the direction
- * of text. Returns undefined for an empty label.
- */
-export function labelText(given: string): string | undefined {
-  const line = given
-    .replace(/[\p{Cc}\s]+/gu, ' ')
-    .replace(/\p{Bidi_Control}/gu, '')
-    .trim()
-    .toWellFormed();
-  return [...line].slice(0, maxLabelLength).join('') || undefined;
-}
-
-/** A redaction of the item removes the text. The item then has no label. */
-function decodeLabel({ itemId, text = '' }: JsonObject): LabelCommand | undefined {
-  if (typeof itemId !== 'string' || !isId(itemId) || typeof text !== 'string') return undefined;
-  return { type: 'label', itemId: itemId as ItemId, text: labelText(text) };
 }
 
 function decodeOutput(json: JsonObject): OutputCommand | undefined {

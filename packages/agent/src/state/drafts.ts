@@ -20,9 +20,8 @@ import {
   type TraceContext,
   type Usage,
 } from '@millrace/core';
-import type { Command, Decision, QueuedCommand } from '../contract/command.ts';
+import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
-import { encodeCommand } from './commands.ts';
 
 export function runStarted(runId: RunId, trace: TraceContext | undefined): DraftRecord {
   const fact = { type: 'run_started', runId, ...(trace && { trace }) } as const;
@@ -76,12 +75,6 @@ export function abortDrafts({ key, command }: QueuedCommand, turn: number): read
 export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
   const why = error === undefined ? {} : { error };
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key, ...why } };
-}
-
-/** Returns the records of a command that takes effect when it is queued, and that no driver has to handle. */
-export function queuedAndConsumed(key: string, command: Command): readonly DraftRecord[] {
-  const fact = { type: 'command_queued', key, command: encodeCommand(command) } as const;
-  return [{ turn: 0, attempt: 0, fact }, commandConsumed(key)];
 }
 
 /** The minimum length of random ids. Random ids are never used twice. */
