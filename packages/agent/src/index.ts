@@ -122,6 +122,7 @@ export type {
 } from './diff/session-diff.ts';
 export { inputGuardrail, outputGuardrail, toolGuardrail } from './guardrails/define-guardrail.ts';
 export { forkSession } from './history/fork-before.ts';
+export { type ItemLabel, itemLabelOf, labelItem } from './history/item-labels.ts';
 export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {
   type SubmitOptions,

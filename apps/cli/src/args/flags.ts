@@ -92,6 +92,8 @@ const sessionCommands: readonly FlagOwner[] = [
   'backup',
   'restore',
   'init',
+  'login',
+  'logout',
   'plugins',
   'acp',
   'rpc',

@@ -97,6 +97,8 @@ const mainPage: HelpPage = {
   acp       Run as an agent inside an editor, over standard input and output
   rpc       Run sessions for a program, over standard input and output
   mcp       Offer the agent and its tools to clients of MCP
+  login     Log in to OpenRouter in the browser, and store its key
+  logout    Delete the key of a login
   models    List the models with their limits and prices, or refresh them
   backup    Write all sessions, or all data of a server, into one file
   restore   Put the content of a backup in place of a store
@@ -152,6 +154,20 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace mcp --cwd ~/project --mode plan', 'works in this folder, and only reads'],
       ['millrace mcp login tickets', 'logs in to the server "tickets" of your configuration'],
     ],
+  },
+  login: {
+    usage: ['millrace login openrouter'],
+    about:
+      'Logs in to OpenRouter in the browser. OpenRouter then creates a key for this machine, which you can see and delete on its page of keys. The key is stored in keys.json beside your config.json, and only you can read it. If the browser is on another machine, paste the address to which it returns. millrace mcp login is for MCP servers.',
+    flagOwners: ['login'],
+    examples: [['millrace login openrouter', 'opens the page, tests the key and stores it']],
+  },
+  logout: {
+    usage: ['millrace logout openrouter'],
+    about:
+      'Deletes the key of a login from this machine. OpenRouter keeps the key until you delete it on its page of keys.',
+    flagOwners: ['logout'],
+    examples: [['millrace logout openrouter', 'the next start asks for a model again']],
   },
   plugins: {
     usage: [

@@ -34,6 +34,7 @@ import {
   doctorArgs,
   evalArgs,
   inspectArgs,
+  loginArgs,
   mcpLoginArgs,
   modelsArgs,
   pluginsArgs,
@@ -52,6 +53,7 @@ const topicNames: Readonly<Record<HelpTopic, true>> = {
   ...{ sql: true, verify: true, report: true, models: true, doctor: true, serve: true },
   ...{ backup: true, restore: true, acp: true, rpc: true, mcp: true, ps: true, top: true },
   ...{ attach: true, share: true, init: true, plugins: true, eval: true },
+  ...{ login: true, logout: true },
 };
 const topics = Object.keys(topicNames) as readonly HelpTopic[];
 
@@ -82,6 +84,9 @@ export function parseArgs(argv: readonly string[]): Args {
       return rest.operands.length > 0 || has('device')
         ? mcpLoginArgs(rest)
         : programArgs(rest, command);
+    case 'login':
+    case 'logout':
+      return loginArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
     case 'plugins':

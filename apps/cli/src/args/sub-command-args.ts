@@ -6,6 +6,7 @@ import {
   type EvalGate,
   type HelpTopic,
   type InspectArgs,
+  type LoginArgs,
   liveToolSettings,
   type McpLoginArgs,
   type ModelsArgs,
@@ -116,6 +117,18 @@ export function mcpLoginArgs(line: CommandLine): McpLoginArgs {
   if (name === '') throw new UsageError(`millrace mcp ${action} needs the name of an MCP server`);
   const device = hasFlag(line, 'device');
   return { ...sharedArgs(line), command: 'mcp-login', action, name, device };
+}
+
+export function loginArgs(line: CommandLine, command: LoginArgs['command']): LoginArgs {
+  const [service = '', ...more] = line.operands;
+  if (more.length > 0) throw tooManyOperands(`millrace ${command}`);
+  if (service !== 'openrouter') {
+    const why = service === '' ? 'needs a service' : `does not know ${service}`;
+    throw new UsageError(
+      `millrace ${command} ${why}. Services: openrouter. For an MCP server, use millrace mcp ${command} <server>. For other vendors, start millrace and enter a key`,
+    );
+  }
+  return { ...sharedArgs(line), command, service };
 }
 
 export function replayArgs(line: CommandLine): ReplayArgs {

@@ -97,7 +97,7 @@ async function openChat(args: ChatArgs, given: Host): Promise<number> {
   const loaded = await untilStopped(signal, trustedConfig(args, given, cwd));
   if (loaded === undefined) return exitCodes.aborted;
   printWarnings(loaded, given);
-  const first = await untilStopped(signal, chooseFirstModel(loaded, given));
+  const first = await untilStopped(signal, chooseFirstModel(loaded, given, cwd));
   if (first === undefined) return exitCodes.aborted;
   const { env, model } = first;
   const [host, config] = [
@@ -119,11 +119,15 @@ async function openChat(args: ChatArgs, given: Host): Promise<number> {
 }
 
 /** Asks for a model if none is known. The code of the question is loaded only then. */
-async function chooseFirstModel(config: Config, host: Host): Promise<FirstChoice | undefined> {
+async function chooseFirstModel(
+  config: Config,
+  host: Host,
+  cwd: string,
+): Promise<FirstChoice | undefined> {
   const { env } = host;
   if (config.model?.trim() || hasVendorKey(env)) return { env };
   const { firstContact } = await import('../first-contact/first-contact.ts');
-  return firstContact({ config, env }, host);
+  return firstContact({ config, env, cwd }, host);
 }
 
 function printWarnings({ warnings }: Config, { stderr }: Host): void {

@@ -87,6 +87,11 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { mcpLoginCommand } = await import('../mcp/login-command.ts');
       return mcpLoginCommand(args, host);
     }
+    case 'login':
+    case 'logout': {
+      const { loginCommand } = await import('../login/login-command.ts');
+      return loginCommand(args, host);
+    }
     case 'ps':
     case 'top': {
       const { workingCommand } = await import('../working/working-command.ts');

@@ -7,6 +7,7 @@ export type Args =
   | RpcArgs
   | McpArgs
   | McpLoginArgs
+  | LoginArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -114,6 +115,13 @@ export interface McpLoginArgs extends SharedArgs {
   readonly name: string;
   /** If true, the user enters a code on another device. */
   readonly device: boolean;
+}
+
+/** Arguments of `millrace login` and `millrace logout`. */
+export interface LoginArgs extends SharedArgs {
+  readonly command: 'login' | 'logout';
+  /** The service whose account gives a key. */
+  readonly service: 'openrouter';
 }
 
 /** Arguments of `millrace init`. */
@@ -409,6 +417,8 @@ interface HelpArgs {
 
 export type HelpTopic =
   | 'init'
+  | 'login'
+  | 'logout'
   | 'plugins'
   | 'acp'
   | 'rpc'

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '@millrace/providers';
 import { hasPassword } from '../config/file-connections.ts';
 import type { ModelConfig, ProviderName } from '../contract/config.ts';
+import { isLoginKey } from '../models/key-store.ts';
 import { refusedError, windowWarning } from '../models/known-models.ts';
 import { type FoundServer, findLocalServers, readWindow } from '../models/local-servers.ts';
 import { findKey } from '../models/open-model.ts';
@@ -45,9 +46,13 @@ async function checkVendor(vendor: Vendor, context: TestContext): Promise<Findin
     address === undefined ? probe.url : `${address.replace(/(?<!\/)\/+$/, '')}${probe.path}`;
   const headers = probe.headers(key.value);
   const answer = await probeEndpoint(url, { headers, clock, fetch, timeoutMs });
+  const isLogin = isLoginKey(env, key.name);
   return endpointFinding(name, answer, {
-    refused: `Check ${key.name}: it may be mistyped or revoked. Create keys at ${keyPage}`,
+    refused: isLogin
+      ? `The key of the login may be deleted. Log in again: millrace login ${name}`
+      : `Check ${key.name}: it may be mistyped or revoked. Create keys at ${keyPage}`,
     host: hostText(url),
+    with: isLogin ? ' with the key of your login' : '',
   });
 }
 
@@ -76,16 +81,18 @@ async function checkConfiguredModel(
 interface FindingDetails {
   readonly refused: string;
   readonly host: string;
+  /** Text about the key, after the host. Default: none. */
+  readonly with?: string;
 }
 
 function endpointFinding(
   name: string,
   answer: ProbeResult,
-  { refused, host }: FindingDetails,
+  { refused, host, with: key = '' }: FindingDetails,
 ): Finding {
   switch (answer.outcome) {
     case 'answered':
-      return { about, state: 'ok', text: `${name} answers at ${host}` };
+      return { about, state: 'ok', text: `${name} answers at ${host}${key}` };
     case 'refused': {
       const text = `${name} at ${host} rejects the key (status ${answer.status})`;
       return { about, state: 'fail', text, advice: refused };

@@ -8,8 +8,10 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { childEnv } from '../../../../packages/core/src/testing/runs.ts';
 import { startOllama } from '../../../../packages/providers/src/testing/ollama-server.ts';
 import { exitCodes } from '../exit-code.ts';
+import { withStoredKeys } from '../models/key-store.ts';
 import type { LocalName } from '../models/local-servers.ts';
 import { openStore } from '../store/open-store.ts';
+import { loginKey, startOpenRouter } from '../testing/login/openrouter-server.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { finishedSession } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -87,6 +89,24 @@ describe('a machine without anything', () => {
     expect(on('store')).toMatchObject([{ state: 'ok', text: /No sessions yet.*home/ }].map(any));
     expect(on('terminal')).toMatchObject([{ state: 'warn', text: /millrace -p/ }].map(any));
     expect(findings.some(({ state }) => state === 'fail')).toBe(false);
+  });
+
+  test('names a key of a login, and how to log in again', async () => {
+    const openRouter = await startOpenRouter();
+    const folderOfKeys = join(home, '.config/millrace');
+    mkdirSync(folderOfKeys, { recursive: true });
+    const stored = async (openRouterKey: string) => {
+      const content = { OPENROUTER_API_KEY: openRouterKey, logins: ['OPENROUTER_API_KEY'] };
+      writeFileSync(join(folderOfKeys, 'keys.json'), JSON.stringify(content), { mode: 0o600 });
+      const env = withStoredKeys({ HOME: home }) as Record<string, string>;
+      return (await examine(env, { fetch: openRouter.fetch })).on('endpoints');
+    };
+    expect(await stored(loginKey)).toMatchObject([
+      { state: 'ok', text: 'openrouter answers at openrouter.ai with the key of your login' },
+    ]);
+    expect(await stored('deleted-key')).toMatchObject([
+      { state: 'fail', advice: expect.stringContaining('millrace login openrouter') },
+    ]);
   });
 
   test('is printed in lines for people, with the next step below', async () => {

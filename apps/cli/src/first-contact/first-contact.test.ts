@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { Env } from '../contract/host.ts';
 import { withStoredKeys } from '../models/key-store.ts';
+import { browse, loginKey, pageIn, startOpenRouter } from '../testing/login/openrouter-server.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { firstContact } from './first-contact.ts';
@@ -46,19 +47,27 @@ interface Talk {
   readonly env?: Env;
   readonly ports?: Readonly<Record<string, number>>;
   readonly model?: string;
+  readonly openRouter?: Awaited<ReturnType<typeof startOpenRouter>>;
+  /** Opens the login page in a browser when it is shown. Default: false. */
+  readonly isBrowsing?: boolean;
 }
 
 /** Types lines, each when the terminal shows the next question. */
-async function talk({ lines, env = {}, ports = noServers, model }: Talk) {
+async function talk(given: Talk) {
+  const { lines, env = {}, ports = noServers, model, openRouter, isBrowsing = false } = given;
   const stdin = new PassThrough();
   const stdout = Object.assign(new CapturedOutput({ isTTY: true }), { rows: 40, columns: 100 });
   const { signal } = new AbortController();
   const clock = new VirtualClock();
   const host = { stdin, stdout, signal, clock };
-  const given = { HOME: home, ...env };
+  const ownEnv = { HOME: home, ...env };
+  const { fetch, url: openRouterUrl } = openRouter ?? {};
   // On macOS, the system does not tell who owns a server.
   const listeners = { platform: 'darwin' } as const;
-  const choosing = firstContact({ config: { model }, env: given, ports, listeners }, host);
+  const choosing = firstContact(
+    { config: { model }, env: ownEnv, ports, listeners, cwd: home, fetch, openRouterUrl },
+    host,
+  );
   let isOver = false;
   void choosing.finally(() => {
     isOver = true;
@@ -71,6 +80,10 @@ async function talk({ lines, env = {}, ports = noServers, model }: Talk) {
     // Input that follows a paste immediately belongs to the paste.
     clock.advance(1000);
     stdin.write(line);
+  }
+  if (isBrowsing) {
+    await expect.poll(() => pageIn(stdout.text.slice(shown))).toBeDefined();
+    await browse(pageIn(stdout.text.slice(shown)) ?? '');
   }
   return { choice: await choosing, shown: stdout.text };
 }
@@ -92,7 +105,7 @@ describe('the first start without a model', () => {
     const { url, keys } = await startServer();
     const env = { ANTHROPIC_BASE_URL: url };
     const { choice, shown } = await talk({
-      ...{ env, lines: ['1\r', 'wrong\r', '1\r', `\u001b[200~${key}\n\u001b[201~`, '\r'] },
+      ...{ env, lines: ['2\r', 'wrong\r', '2\r', `\u001b[200~${key}\n\u001b[201~`, '\r'] },
     });
     expect(keys).toEqual(['wrong', key]);
     expect(choice).toMatchObject({
@@ -105,6 +118,26 @@ describe('the first start without a model', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ ANTHROPIC_API_KEY: key });
     expect(withStoredKeys({ HOME: home })).toMatchObject({ ANTHROPIC_API_KEY: key });
+  });
+
+  test('logs in to OpenRouter with the browser, and goes on with its key', async () => {
+    const openRouter = await startOpenRouter();
+    const { choice, shown } = await talk({ openRouter, isBrowsing: true, lines: ['1\r'] });
+    expect(shown).toContain('1  OpenRouter: log in with the browser');
+    expect(choice).toMatchObject({
+      ...{ model: 'openrouter/openrouter/auto', env: { OPENROUTER_API_KEY: loginKey } },
+    });
+    expect(shown).not.toContain(loginKey);
+    expect(withStoredKeys({ HOME: home })).toMatchObject({ OPENROUTER_API_KEY: loginKey });
+  });
+
+  test('returns to the list with Enter or after a refused login, and quits with Esc', async () => {
+    const openRouter = await startOpenRouter({ exchange: () => ({ status: 403, body: '{}' }) });
+    const talked = await talk({ openRouter, lines: ['1\r', '\r', '1\r', 'a-code\r', '\r'] });
+    expect(talked.shown).toContain('OpenRouter refused the code (status 403).');
+    expect(talked.choice?.model).toBe('demo');
+    expect((await talk({ openRouter, lines: ['1\r', '\u0003'] })).choice).toBeUndefined();
+    expect(existsSync(join(home, '.config/millrace/keys.json'))).toBe(false);
   });
 
   test('offers a local server whose owner is unknown, and remembers the choice', async () => {

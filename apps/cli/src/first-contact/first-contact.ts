@@ -4,6 +4,7 @@ import { type AskHost, askYesNo } from '../command/ask-user.ts';
 import { userConfigFolder } from '../config/config-paths.ts';
 import { writeAtomically } from '../config/folders-file.ts';
 import type { Config } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { testKey } from '../doctor/check-endpoints.ts';
 import { makeFolder } from '../make-folder.ts';
@@ -20,6 +21,10 @@ import { askLine } from './ask-line.ts';
 interface FirstContactOptions extends Omit<LocalServerOptions, 'env'> {
   readonly config: Pick<Config, 'model'>;
   readonly env: Env;
+  /** The folder of the user. Default: the current folder. */
+  readonly cwd?: string | undefined;
+  /** The address of OpenRouter. Default: `https://openrouter.ai`. */
+  readonly openRouterUrl?: string | undefined;
 }
 
 /** The choice of the user: a changed environment with a key, or a model, or neither for the demo. */
@@ -53,7 +58,7 @@ export async function findOffers(
 }
 
 /**
- * Asks for a model at the first start: a local server that answers, a key of a vendor, or the demo. It tests a
+ * Asks for a model at the first start: a local server that answers, a login, a key of a vendor, or the demo. It tests a
  * key with one request and stores it. Returns the unchanged environment if a model is known already, and
  * undefined if the user cancels.
  */
@@ -68,6 +73,7 @@ export async function firstContact(
     ...servers
       .filter(({ models }) => models.length > 0)
       .map((found) => serverOffer(found, env, host)),
+    loginOffer(options, host),
     ...vendors
       .filter(({ models }) => models.length > 0)
       .map((vendor) => keyOffer(vendor, options, host)),
@@ -109,6 +115,24 @@ function serverOffer({ server, baseUrl, models }: FoundServer, env: Env, host: A
     choose: async () => {
       await rememberModel(model, env, host);
       return { env, model };
+    },
+  };
+}
+
+function loginOffer(options: FirstContactOptions, host: AskHost): Offer {
+  return {
+    text: 'OpenRouter: log in with the browser',
+    choose: async () => {
+      try {
+        const { logInToOpenRouter } = await import('../login/log-in.ts');
+        const { cwd = process.cwd() } = options;
+        const done = await logInToOpenRouter({ ...options, cwd, canPaste: true }, host);
+        return done === 'back' ? undefined : done;
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        writeText(host.stdout, `${error.message}.\n`);
+        return undefined;
+      }
     },
   };
 }

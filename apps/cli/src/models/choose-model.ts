@@ -8,7 +8,7 @@ import {
 } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import { isStoredKey } from './key-store.ts';
+import { isLoginKey, isStoredKey } from './key-store.ts';
 import {
   noServerError,
   notOnServerError,
@@ -65,7 +65,8 @@ function byKey(options: ChooseOptions): ChosenModel | undefined {
   const first = found.find(({ isStored }) => !isStored) ?? found[0];
   if (first === undefined) return undefined;
   const { provider, model, variable, isStored } = first;
-  const why = isStored ? 'because its key is stored' : `because ${variable} is set`;
+  const stored = isLoginKey(env, variable) ? 'because you logged in' : 'because its key is stored';
+  const why = isStored ? stored : `because ${variable} is set`;
   return openConfigured({ provider, model }, why, options);
 }
 

@@ -1,4 +1,4 @@
-import type { Item, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
+import type { Item, ItemId, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
 import type { ApproveOptions, ClientToolResult, DenyOptions, RunInput } from './run.ts';
 
 /** A command to a session, in the form that `submitCommand` accepts. */
@@ -22,6 +22,8 @@ export type SessionCommand =
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of a rule. */
   | { readonly type: 'revoke'; readonly rule: string }
+  /** Gives an item a label for lists. Without a text, the item has no label. */
+  | { readonly type: 'label'; readonly itemId: string; readonly text?: string | undefined }
   /** Approves a call that waits for approval. */
   | ({ readonly type: 'approve'; readonly toolCallId: string } & ApproveOptions)
   /** Denies a call that waits for approval. */
@@ -49,8 +51,16 @@ export type Command =
   | { readonly type: 'withdraw'; readonly key: string }
   /** Revokes the standing approvals of this rule. */
   | { readonly type: 'revoke'; readonly rule: string }
+  | LabelCommand
   | Decision
   | OutputCommand;
+
+/** The label of an item. Without a text, the item has no label. The last label of an item counts. */
+export interface LabelCommand {
+  readonly type: 'label';
+  readonly itemId: ItemId;
+  readonly text?: string | undefined;
+}
 
 /** The output of a tool that a client runs, or the error with which the tool failed. */
 export interface OutputCommand {
@@ -97,7 +107,9 @@ export interface QueuedCommand {
    * writes the reason to the log.
    */
   readonly command:
-    | Command
+    | Exclude<Command, LabelCommand>
+    /** The loop only removes a label from the queue, so it does not decode the fields. */
+    | Pick<LabelCommand, 'type'>
     | { readonly type: 'unreadable' }
     | { readonly type: 'unknown'; readonly given: JsonValue };
 }

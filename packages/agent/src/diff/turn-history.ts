@@ -107,6 +107,8 @@ export class TurnHistory {
     const { type = null, toolCallId } = command;
     // The items of a message are compared when they are on the log.
     if (type === 'message' && error === undefined) return;
+    // A label does not change what the agent does.
+    if (type === 'label') return;
     const step: Step = {
       ...{ ...place, cause: 'command', attempt: 0 },
       value: { command: commandValue(command), ...(error !== undefined && { error }) },
@@ -115,8 +117,9 @@ export class TurnHistory {
     else this.steps.push(step);
   }
 
-  /** Adds a message that no driver has read. */
+  /** Adds a command that no driver has read. */
   addUnread(command: JsonObject, place: RecordPlace): void {
+    if (command['type'] === 'label') return;
     const value = { command: commandValue(command) };
     this.steps.push({ ...place, cause: 'command', attempt: 0, value });
   }

@@ -6,9 +6,10 @@ import {
   type SessionInfo,
 } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
+import type { LabelCommand } from '../contract/command.ts';
+import { decodeLabel, queuedAndConsumed } from '../input/label-command.ts';
 import { nextRound } from '../replay/playback.ts';
-import { decodeCommand, encodeCommand } from '../state/commands.ts';
-import { commandConsumed } from '../state/drafts.ts';
+import { decodeCommand } from '../state/commands.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
@@ -37,7 +38,8 @@ export async function forkBefore(
 
 /**
  * Forks a session, like `log.fork`. If the session revoked a standing approval after the copied records, the
- * fork revokes it too. The fork therefore does not bring a revoked approval back.
+ * fork revokes it too. The fork therefore does not bring a revoked approval back. The copied items keep the
+ * labels that they got after the copied records.
  *
  * @example
  * await forkSession(log, session, { into, through: 41 });
@@ -47,33 +49,38 @@ export async function forkSession(
   session: SessionId,
   { append = [], ...options }: CopyOptions,
 ): Promise<SessionInfo> {
-  const revocations = await laterRevocations(log, session, options);
-  return log.fork(session, { ...options, append: [...append, ...revocations] });
+  const later = await laterCommands(log, session, options);
+  return log.fork(session, { ...options, append: [...append, ...later] });
 }
 
-/** Returns the records that repeat the revocations after an offset in a fork. */
-async function laterRevocations(
+/** Returns the records that repeat the revocations and labels after an offset in a fork. */
+async function laterCommands(
   log: Log,
   session: SessionId,
   { into, through }: Pick<CopyOptions, 'into' | 'through'>,
 ): Promise<readonly DraftRecord[]> {
   const rules = new Set<string>();
+  const labels = new Map<ItemId, LabelCommand>();
+  const laterItems = new Set<ItemId>();
   for (let from = through; ; ) {
     const page = await log.read(session, { from });
     for (const { fact } of page.records) {
-      const command = fact?.type === 'command_queued' ? decodeCommand(fact.command) : undefined;
-      if (command?.type === 'revoke') rules.add(command.rule);
+      if (fact?.type === 'item_started') laterItems.add(fact.itemId);
+      if (fact?.type !== 'command_queued') continue;
+      const command = decodeCommand(fact.command);
+      if (command.type === 'revoke') rules.add(command.rule);
+      const label = decodeLabel(fact.command);
+      if (label !== undefined) labels.set(label.itemId, label);
     }
     if (page.through <= from) break;
     from = page.through;
     await nextRound();
   }
-  return [...rules].flatMap((rule, at): readonly DraftRecord[] => {
-    const key = `revoke ${at} ${into}`;
-    const command = encodeCommand({ type: 'revoke', rule });
-    const fact = { type: 'command_queued', key, command } as const;
-    return [{ turn: 0, attempt: 0, fact }, commandConsumed(key)];
-  });
+  const revocations = [...rules].map((rule) => ({ type: 'revoke', rule }) as const);
+  const kept = [...labels.values()].filter(({ itemId }) => !laterItems.has(itemId));
+  return [...revocations, ...kept].flatMap((command, at) =>
+    queuedAndConsumed(`${command.type} ${at} ${into}`, command),
+  );
 }
 
 /** Returns the record that started an item. */

@@ -2,6 +2,7 @@ import {
   type AskedApproval,
   type FoldState,
   findUnknownOption,
+  type ItemId,
   isId,
   type JsonValue,
   nearestNames,
@@ -23,6 +24,7 @@ import { encodeCommand } from '../state/commands.ts';
 import { loopFold } from '../state/fold-loop.ts';
 import { hasCall } from '../state/turn-calls.ts';
 import { pendingApprovalsOf } from '../views/run-views.ts';
+import { labelText } from './label-command.ts';
 import { toItems } from './run-input.ts';
 
 /** Options of `submitCommand`. */
@@ -71,6 +73,7 @@ const commandFields: { readonly [Type in SessionCommand['type']]: FieldsOf<Type>
   compact: { type: true },
   withdraw: { type: true, key: true },
   revoke: { type: true, rule: true },
+  label: { type: true, itemId: true, text: true },
   approve: { type: true, toolCallId: true, input: true, by: true, until: true },
   deny: { type: true, toolCallId: true, reason: true, by: true },
   tool_output: { type: true, toolCallId: true, output: true, error: true, by: true },
@@ -105,6 +108,13 @@ function toCommand(command: SessionCommand): Command {
       return { ...command, key: textOf('key', command) };
     case 'revoke':
       return { ...command, rule: textOf('rule', command) };
+    case 'label': {
+      const itemId = textOf('itemId', command);
+      const { text = '' } = command;
+      if (!isId(itemId)) throw badCommand('label needs an item id');
+      if (typeof text !== 'string') throw badCommand('the text of label must be a string');
+      return { type: 'label', itemId: itemId as ItemId, text: labelText(text) };
+    }
     case 'approve': {
       const { type: _type, toolCallId, ...options } = command;
       return approveCommand(toolCallId, options);

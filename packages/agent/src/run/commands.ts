@@ -44,12 +44,11 @@ export class CommandHandler {
         if (command.type === 'approve' || command.type === 'deny')
           return this.#handleDecision(key, command);
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
-        // The call already has an output, or the call does not exist.
-        if (command.type === 'tool_output') return this.#write([commandConsumed(key)]);
-        // A revoke takes effect when its record is folded into the state. Here the command is only removed
-        // from the queue.
-        if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
-        return this.#refuse(key, command);
+        if (command.type === 'unknown' || command.type === 'unreadable')
+          return this.#refuse(key, command);
+        // The others are only removed from the queue: an output whose call has an output already, or does not
+        // exist, and a revoke or a label, which takes effect when its record is on the log.
+        return this.#write([commandConsumed(key)]);
       }),
     );
     await this.#applyStandingApprovals();

@@ -56,28 +56,31 @@ export function encodeItems(items: readonly Item[]): JsonValue {
   return (JSON.parse(text) as { readonly items: JsonValue }).items;
 }
 
+const unreadable = { type: 'unreadable' } as const;
+
 /** Decodes a command. Returns `unreadable` or `unknown` if it cannot decode the command. */
 export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   switch (json['type']) {
     case 'message':
       return decodeMessage(json);
+    // Only an abort has a reason.
     case 'abort':
-      return { type: 'abort', reason: textOf(json['reason']) };
     case 'compact':
-      return { type: 'compact' };
+    case 'label':
+      return { type: json['type'], reason: textOf(json['reason']) };
     case 'withdraw': {
       const key = textOf(json['key']);
-      return key === undefined ? { type: 'unreadable' } : { type: 'withdraw', key };
+      return key === undefined ? unreadable : { type: 'withdraw', key };
     }
     case 'revoke': {
       const rule = textOf(json['rule']);
-      return rule === undefined ? { type: 'unreadable' } : { type: 'revoke', rule };
+      return rule === undefined ? unreadable : { type: 'revoke', rule };
     }
     case 'tool_output':
-      return decodeOutput(json) ?? { type: 'unreadable' };
+      return decodeOutput(json) ?? unreadable;
     case 'approve':
     case 'deny':
-      return decodeDecision(json) ?? { type: 'unreadable' };
+      return decodeDecision(json) ?? unreadable;
     default:
       return { type: 'unknown', given: json['type'] ?? null };
   }
@@ -92,7 +95,7 @@ function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['comma
       ...decodeTrace(trace),
     };
   } catch {
-    return { type: 'unreadable' };
+    return unreadable;
   }
 }
 

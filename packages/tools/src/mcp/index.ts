@@ -11,4 +11,9 @@ export type { McpHttpServer, McpServer, McpStdioServer } from '../contract/mcp-s
 export { connectMcp, type McpTools } from './connect-mcp.ts';
 export { loginMcp, logoutMcp, type McpLoginOptions } from './oauth/login-mcp.ts';
 export { fileMcpLogins, memoryMcpLogins } from './oauth/login-store.ts';
+export {
+  listenForRedirect,
+  type RedirectListener,
+  type RedirectListenerOptions,
+} from './oauth/redirect-listener.ts';
 export type { McpPrompt, McpPromptArgument } from './remote-prompts.ts';

@@ -8,7 +8,7 @@ import { mcp } from './mcp-command.ts';
 import { mode } from './mode-command.ts';
 import { cost, model, thinking, tools } from './model-commands.ts';
 import { permissions } from './permissions-command.ts';
-import { redo, rewind, undo } from './rewind-commands.ts';
+import { label, redo, rewind, undo } from './rewind-commands.ts';
 import { editor, theme, vim } from './screen-commands.ts';
 import {
   compact,
@@ -44,6 +44,7 @@ export const commandTable: readonly SlashCommand[] = [
   listSessions,
   forkSession,
   nameSession,
+  label,
   compact,
   rewind,
   undo,

@@ -12,36 +12,98 @@ import {
 } from '@millrace/tools';
 import { shortRandomId } from '../../store/session-summaries.ts';
 import { type Block, note } from '../contract/block.ts';
+import type { ItemEdit } from '../contract/dialog.ts';
 import { formatAge } from '../render/format-amounts.ts';
-import { type RewindPoint, rewindPoints } from '../session/rewind-points.ts';
+import { clipText } from '../render/look.ts';
+import {
+  type LabelledMessage,
+  labelMessage,
+  type RewindPoint,
+  rewindPoints,
+} from '../session/rewind-points.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 /** Maximum number of file names in a message to the user. */
 const maxNamed = 8;
+/** Maximum width of a message in the answer of `/label`. */
+const maxMessageCells = 40;
 
 export const rewind: SlashCommand = {
   name: '/rewind',
   description: 'Go back to a message, with the files or without; Esc twice does the same',
   onlyWhenIdle: true,
-  async run(context) {
-    const { log, conversation, clock } = context;
-    const points = (await rewindPoints(log, conversation.session)).toReversed();
-    if (points.length === 0)
-      return context.print(note('dim', 'There is no message to go back to.'));
-    const changes = await readFileChanges(log, conversation.session);
-    context.pick({
-      title: 'Go back to before which message?',
-      items: points.map((point) => ({
-        label: firstLine(point.text),
-        detail: `${agoText(clock.now() - point.time)}, ${countFiles(changesAfter(changes, point))} changed since`,
-      })),
-      onPick: async (index) => {
-        const point = points[index];
-        if (point === undefined) return;
-        const move = { undo: changesAfter(changes, point) };
-        await chooseFiles(context, move, () => goBack(context, point));
+  run: (context) => pickPoint(context, 0),
+};
+
+/** Shows the messages to which the user can go back. The user can also label them. */
+async function pickPoint(context: CommandContext, selected: number): Promise<void> {
+  const { log, conversation, clock } = context;
+  const points = (await rewindPoints(log, conversation.session)).toReversed();
+  if (points.length === 0) return context.print(note('dim', 'There is no message to go back to.'));
+  const changes = await readFileChanges(log, conversation.session);
+  context.pick({
+    title: 'Go back to before which message?',
+    items: points.map((point) => ({
+      label: labelledText(point),
+      detail: `${agoText(clock.now() - point.time)}, ${countFiles(changesAfter(changes, point))} changed since`,
+    })),
+    onPick: async (index) => {
+      const point = points[index];
+      if (point === undefined) return;
+      const move = { undo: changesAfter(changes, point) };
+      await chooseFiles(context, move, () => goBack(context, point));
+    },
+    selected,
+    edit: labelEdit(
+      (index) => points[index],
+      async (index, point, text) => {
+        await labelMessage(log, conversation.session, point, text);
+        await pickPoint(context, index);
       },
-    });
+    ),
+  });
+}
+
+/** Changes the labels of the messages in a list. */
+export function labelEdit(
+  messageAt: (index: number) => LabelledMessage | undefined,
+  onSubmit: (index: number, message: LabelledMessage, text: string) => Promise<void>,
+): ItemEdit {
+  return {
+    verb: 'labels',
+    title: 'Label. Enter saves, Esc goes back. An empty label is removed.',
+    text: (index) => {
+      const message = messageAt(index);
+      return message && (message.label ?? '');
+    },
+    onSubmit: async (index, text) => {
+      const message = messageAt(index);
+      if (message !== undefined) await onSubmit(index, message, text);
+    },
+  };
+}
+
+/** Returns the first line of a message after its label. */
+export function labelledText({ label, text }: Pick<LabelledMessage, 'label' | 'text'>): string {
+  return label === undefined ? firstLine(text) : `[${label}] ${firstLine(text)}`;
+}
+
+export const label: SlashCommand = {
+  name: '/label',
+  argument: '[text]',
+  description: 'Label your last message in /rewind and /tree; without a text, remove the label',
+  async run(context, argument) {
+    const { log, conversation } = context;
+    const { session } = conversation;
+    const find = async () => (await log.info(session)) && (await rewindPoints(log, session)).at(-1);
+    const point = await find();
+    if (point === undefined) throw new Error('There is no message to label. Send one first');
+    await labelMessage(log, session, point, argument);
+    const { label: stored } = (await find()) ?? {};
+    const about = `“${clipText(firstLine(point.text), maxMessageCells)}”`;
+    const text =
+      stored === undefined ? `${about} has no label now.` : `${about} is now labelled “${stored}”.`;
+    context.print(note('dim', text));
   },
 };
 

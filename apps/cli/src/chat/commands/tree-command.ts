@@ -6,8 +6,8 @@ import { commandHint } from '../../args/command-hint.ts';
 import { sessionNames } from '../../store/session-names.ts';
 import { shortRandomId } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
-import { lastMessage } from '../session/rewind-points.ts';
-import { agoText, changesAfter, chooseFiles, firstLine } from './rewind-commands.ts';
+import { type LabelledMessage, labelMessage, lastLabelled } from '../session/rewind-points.ts';
+import { agoText, changesAfter, chooseFiles, labelEdit, labelledText } from './rewind-commands.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 /** Maximum number of sessions in the tree. The sessions that changed last are shown. */
@@ -27,41 +27,56 @@ export const tree: SlashCommand = {
   name: '/tree',
   description: 'Show all copies of this session, and go to one, with the files or without',
   onlyWhenIdle: true,
-  async run(context) {
-    const { log, conversation, clock } = context;
-    const infos = new Map((await log.list()).map((info) => [info.session, info]));
-    const branches = branchesOf(infos, conversation.session);
-    if (branches.length < 2)
-      return context.print(note('dim', 'This session has no copies. /rewind and /fork make one.'));
-    const names = await sessionNames(context.config, context.env).read();
-    const items = [];
-    for (const { info, depth } of branches) {
-      const isCurrent = info.session === conversation.session;
-      const name = names.get(info.session);
-      const last = firstLine(await lastMessage(log, info.session));
-      items.push({
-        label: `${'  '.repeat(Math.min(depth, 10))}${isCurrent ? '●' : '○'} ${name === undefined ? last : `${name}: ${last}`}`,
-        detail: `${isCurrent ? 'here, ' : ''}${agoText(clock.now() - info.changedAt)}`,
-      });
-    }
-    const origin = infos.get(conversation.session)?.origin?.session;
-    const isCopy = origin !== undefined && infos.has(origin);
-    if (isCopy)
-      items.push({
-        label: '≠ Compare this copy with its original',
-        detail: 'Prints where they went different ways',
-      });
-    context.pick({
-      title: 'Go to which copy? Each line shows its name and its last message.',
-      items,
-      onPick: async (index) => {
-        if (isCopy && index === branches.length) return compare(context, origin);
-        const to = branches[index]?.info.session;
-        if (to !== undefined && to !== conversation.session) await goTo(context, to, infos);
-      },
-    });
-  },
+  run: (context) => pickBranch(context, 0),
 };
+
+/** Shows the copies of the session. The user can also label the last message of each copy. */
+async function pickBranch(context: CommandContext, selected: number): Promise<void> {
+  const { log, conversation, clock } = context;
+  const infos = new Map((await log.list()).map((info) => [info.session, info]));
+  const branches = branchesOf(infos, conversation.session);
+  if (branches.length < 2)
+    return context.print(note('dim', 'This session has no copies. /rewind and /fork make one.'));
+  const names = await sessionNames(context.config, context.env).read();
+  const items = [];
+  const messages: (LabelledMessage | undefined)[] = [];
+  for (const { info, depth } of branches) {
+    const isCurrent = info.session === conversation.session;
+    const name = names.get(info.session);
+    const message = await lastLabelled(log, info.session);
+    const last = labelledText(message ?? { text: '' });
+    messages.push(message);
+    items.push({
+      label: `${'  '.repeat(Math.min(depth, 10))}${isCurrent ? '●' : '○'} ${name === undefined ? last : `${name}: ${last}`}`,
+      detail: `${isCurrent ? 'here, ' : ''}${agoText(clock.now() - info.changedAt)}`,
+    });
+  }
+  const origin = infos.get(conversation.session)?.origin?.session;
+  const isCopy = origin !== undefined && infos.has(origin);
+  if (isCopy)
+    items.push({
+      label: '≠ Compare this copy with its original',
+      detail: 'Prints where they went different ways',
+    });
+  context.pick({
+    title: 'Go to which copy? Each line shows its name and its last message.',
+    items,
+    onPick: async (index) => {
+      if (isCopy && index === branches.length) return compare(context, origin);
+      const to = branches[index]?.info.session;
+      if (to !== undefined && to !== conversation.session) await goTo(context, to, infos);
+    },
+    selected,
+    edit: labelEdit(
+      (index) => messages[index],
+      async (index, message, text) => {
+        const branch = branches[index];
+        if (branch !== undefined) await labelMessage(log, branch.info.session, message, text);
+        await pickBranch(context, index);
+      },
+    ),
+  });
+}
 
 /** Prints where the session differs from its original, and why. */
 async function compare(context: CommandContext, origin: SessionId): Promise<void> {

@@ -92,6 +92,21 @@ export interface PickList {
   readonly onPick: (index: number) => Promise<void>;
   /** Called if the user closes the list without a choice. Default: nothing happens. */
   readonly onCancel?: (() => void) | undefined;
+  /** The item that is selected first. Default: 0. */
+  readonly selected?: number | undefined;
+  /** A text of each item that Ctrl-E changes. Default: none. */
+  readonly edit?: ItemEdit | undefined;
+}
+
+/** Changes a text of the selected item of a list, for example its label. */
+export interface ItemEdit {
+  /** The effect of Ctrl-E in one word, for the line of keys. */
+  readonly verb: string;
+  /** The title of the text field. */
+  readonly title: string;
+  /** Returns the current text of an item. Undefined if the item has no text to change. */
+  readonly text: (index: number) => string | undefined;
+  readonly onSubmit: (index: number, text: string) => Promise<void>;
 }
 
 /** A list of choices and its selection. */

@@ -47,7 +47,7 @@ function lettersOf(dialog: Dialog): ChoiceList {
       return { items, selected: 0, ...(multiple && { ticked: new Set<number>() }) };
     }
     case 'pick':
-      return { items: dialog.pick.items, selected: 0 };
+      return { items: dialog.pick.items, selected: dialog.pick.selected ?? 0 };
   }
 }
 
@@ -150,6 +150,11 @@ export class FilteredPickList {
     return this.#filtered;
   }
 
+  /** Returns the item that Ctrl-E changes. */
+  editedItem({ selected }: ChoiceList): number {
+    return selected;
+  }
+
   /** Applies a key to the filter. Returns false if the key does not change the filter. */
   press(key: Key): boolean {
     if (key.type === 'text') this.#typed += key.text;
@@ -196,6 +201,13 @@ export class NumberedPickList {
     return true;
   }
 
+  /** Returns the item that Ctrl-E changes: the item with the typed number, or the selected item. */
+  editedItem({ selected }: ChoiceList): number {
+    const number = numberIn(this.#typed);
+    this.#typed = '';
+    return number > 0 ? number - 1 : selected;
+  }
+
   get #isSelected(): boolean {
     return this.#hasMoved && this.#typed === '';
   }
@@ -205,7 +217,7 @@ export class NumberedPickList {
     if (typed === '') return true;
     this.#typed = '';
     this.#hasMoved = false;
-    const number = /^\d{1,4}$/.test(typed) ? Number(typed) : 0;
+    const number = numberIn(typed);
     if (number > 0 && number <= this.#filtered.items.length)
       return { type: 'chosen', index: number - 1 };
     this.#filtered = filtered(this.#all, typed);
@@ -213,7 +225,13 @@ export class NumberedPickList {
   }
 }
 
-function filtered({ title, items, onPick, onCancel }: PickList, typed: string): PickList {
+/** Returns the number that a text contains, or 0. */
+function numberIn(typed: string): number {
+  return /^\d{1,4}$/.test(typed.trim()) ? Number(typed) : 0;
+}
+
+function filtered(list: PickList, typed: string): PickList {
+  const { title, items, onPick, onCancel, edit } = list;
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const all = items.map((item, index) => ({ item, index }));
   const isIn = (text: string) => words.every((word) => text.toLowerCase().includes(word));
@@ -226,12 +244,26 @@ function filtered({ title, items, onPick, onCancel }: PickList, typed: string): 
   const about = matches.length === 0 ? `no match for “${typed}”` : `“${typed}”`;
   return {
     title,
-    hint: typed === '' ? 'Enter selects, Esc cancels, typing filters' : about,
+    hint: typed === '' ? keysOf(list) : about,
     items: matches.map(({ item }) => item),
     onPick: async (index) => {
       const chosen = matches[index];
       if (chosen !== undefined) await onPick(chosen.index);
     },
     onCancel,
+    selected: typed === '' ? list.selected : 0,
+    edit: edit && {
+      ...edit,
+      text: (index) => edit.text(matches[index]?.index ?? -1),
+      onSubmit: async (index, text) => {
+        const changed = matches[index];
+        if (changed !== undefined) await edit.onSubmit(changed.index, text);
+      },
+    },
   };
+}
+
+function keysOf({ edit }: PickList): string {
+  const change = edit === undefined ? '' : `Ctrl-E ${edit.verb}, `;
+  return `Enter selects, ${change}Esc cancels, typing filters`;
 }

@@ -13,6 +13,7 @@ import type {
   ChoiceList,
   ConfirmDialog,
   Dialog,
+  ItemEdit,
   OpenQuestion,
   PickList,
   QuestionDialog,
@@ -291,6 +292,7 @@ export class DialogController {
   }
 
   #pressPick(pick: PickList, list: ChoiceList, key: Key): void {
+    if (pick.edit !== undefined && isEditKey(key)) return this.#editItem(pick.edit, list);
     const typed = this.#pickList?.press(key);
     if (typed === true) return;
     const step = typeof typed === 'object' ? typed : pressChoice(list, key);
@@ -303,6 +305,20 @@ export class DialogController {
     if (step.type === 'chosen') this.#options.runInBackground(pick.onPick(step.index));
     else pick.onCancel?.();
     this.#options.onChange();
+  }
+
+  /** Opens a text field for the selected item of a list. The list stays open behind it. */
+  #editItem({ title, text: textAt, onSubmit }: ItemEdit, list: ChoiceList): void {
+    const index = this.#pickList?.editedItem(list) ?? -1;
+    const text = textAt(index);
+    if (text === undefined) return;
+    this.#sideInput = {
+      ...{ title, text, mayBeEmpty: true },
+      onSubmit: (typed) => {
+        this.#options.runInBackground(onSubmit(index, typed));
+        return undefined;
+      },
+    };
   }
 
   submitSideInput(text: string): string | undefined {
@@ -393,6 +409,10 @@ function withItems(list: ChoiceList, { items }: ChoiceList): ChoiceList {
   const letter = list.items[list.selected]?.letter;
   const index = items.findIndex((item) => item.letter === letter);
   return { ...list, items, selected: index === -1 ? items.length - 1 : index };
+}
+
+function isEditKey(key: Key): boolean {
+  return key.type === 'chord' && key.ctrl && key.char === 'e';
 }
 
 /** Returns true if the user pressed `y` and Enter together, or typed "yes". */

@@ -74,7 +74,9 @@ export function drawDialog(
       ? fullTitle.length + request.length + list.items.length + hint.length > room
       : request.length > 1 && room < fullTitle.length + 3;
   const content = isTiny ? [...fullTitle, ...request] : request;
-  const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, room - hint.length));
+  // A list keeps one line for a choice.
+  const titleRoom = room - hint.length - (isGuarded ? 0 : 1);
+  const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, titleRoom));
   const rest = Math.max(0, room - title.length - hint.length);
   const wanted = Math.min(content.length, minContent);
   const choiceRoom = Math.max(Math.min(1, rest), Math.min(list.items.length, rest - wanted));

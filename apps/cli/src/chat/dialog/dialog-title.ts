@@ -29,15 +29,21 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
         (line, index) => (index === 0 ? title(line) : `  ${line}`),
       );
     case 'pick':
-      return [title(pickTitle(look.width - 2, dialog.pick))];
+      return pickTitle(look.width - 2, dialog.pick).map((text, index) =>
+        index === 0 ? title(text) : withTone(look, 'dim', clipText(`  ${text}`, look.width)),
+      );
   }
 }
 
-/** Returns the title of a list. A typed filter is more important than the title, and the title than other hints. */
-function pickTitle(room: number, { title, hint = '' }: PickList): string {
+/**
+ * Returns the title of a list. A typed filter is more important than the title, and the title than other hints.
+ * The keys of a list with an unusual key get a line of their own if they do not fit.
+ */
+function pickTitle(room: number, { title, hint = '', edit }: PickList): readonly string[] {
   const whole = hint === '' ? title : `${title}  ${hint}`;
-  if (cellWidth(whole) <= room) return whole;
-  return hint.includes('“') ? hint : title;
+  if (cellWidth(whole) <= room) return [whole];
+  if (hint.includes('“')) return [hint];
+  return edit === undefined ? [title] : [title, hint];
 }
 
 /**

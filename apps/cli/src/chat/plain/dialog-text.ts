@@ -1,4 +1,4 @@
-import type { ChoiceItem, ChoiceList, Dialog } from '../contract/dialog.ts';
+import type { ChoiceItem, ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
 import { dialogKey } from '../dialog/choice-list.ts';
 import { dialogContent, dialogReason } from '../dialog/dialog-content.ts';
 import { dialogTitle } from '../dialog/dialog-title.ts';
@@ -28,7 +28,7 @@ export function dialogText(
     ...content,
     ...dialogReason(look, dialog),
     ...list.items.map((_, index) => choiceText(look, list, index)),
-    isPick ? pickHint : clipText(keyHint(list), look.width),
+    dialog.type === 'pick' ? pickHint(dialog.pick) : clipText(keyHint(list), look.width),
   ];
   return {
     lines,
@@ -40,7 +40,10 @@ export function dialogText(
   };
 }
 
-const pickHint = 'Type a number and press Enter. Words and Enter filter the list. Esc cancels.';
+function pickHint({ edit }: PickList): string {
+  const change = edit === undefined ? '' : ` A number and Ctrl-E ${edit.verb}.`;
+  return `Type a number and press Enter.${change} Words and Enter filter the list. Esc cancels.`;
+}
 
 function keyHint({ items, selected, ticked }: ChoiceList): string {
   const enter = items[selected]?.label ?? '';

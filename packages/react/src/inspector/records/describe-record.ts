@@ -83,12 +83,18 @@ function describeFact(fact: Fact): string {
   }
 }
 
+function describeCommand({ key, command }: Extract<Fact, { type: 'command_queued' }>): string {
+  const { type, text = '' } = command;
+  if (typeof type !== 'string') return key;
+  return type === 'label' && typeof text === 'string' ? `label ${quoted(text)}` : type;
+}
+
 function describeOtherFact(fact: Fact): string {
   switch (fact.type) {
     case 'error_reported':
       return `${fact.error.code}: ${fact.error.message}`;
     case 'command_queued':
-      return typeof fact.command['type'] === 'string' ? fact.command['type'] : fact.key;
+      return describeCommand(fact);
     case 'command_consumed':
       return fact.key;
     case 'compacted':

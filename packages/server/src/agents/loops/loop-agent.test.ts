@@ -305,16 +305,16 @@ describe('commands', () => {
     await harness.service.tasks.change(id, 'interrupt');
     await harness.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
     await harness.service.tasks.submit(id, { type: 'revoke', rule: 'look' });
+    // A terminal on the same log labels a message.
+    const label = { type: 'label', itemId: 'i1', text: 'start' };
+    await harness.log.submit(sessionId(id), label, 'label');
     expect((await harness.task(id)).status).toBe('INTERRUPTED');
     const { records } = await harness.log.read(sessionId(id));
     const queued = records.flatMap(({ fact }) =>
       fact?.type === 'command_queued' ? fact.command : [],
     );
-    expect(queued.slice(-2)).toEqual([
-      ...[
-        { type: 'withdraw', key: 'command:k' },
-        { type: 'revoke', rule: 'look' },
-      ],
+    expect(queued.slice(-3)).toEqual([
+      ...[{ type: 'withdraw', key: 'command:k' }, { type: 'revoke', rule: 'look' }, label],
     ]);
     const next = await harness.send('looper', id, 'And now?');
     expect(textsOf(await next.messages())).toEqual(['Back again']);

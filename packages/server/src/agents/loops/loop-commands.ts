@@ -28,7 +28,9 @@ import { messageWithdrawn } from '../answers.ts';
 export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
 /** The types of commands that get no answer. They do not resume an interrupted task. */
-export const silentCommandTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
+export const silentCommandTypes: ReadonlySet<string> = new Set([
+  ...['abort', 'withdraw', 'revoke', 'label'],
+]);
 
 /** Returns whether the command expects an answer. */
 export function expectsAnswer({ command }: QueuedCommand): boolean {

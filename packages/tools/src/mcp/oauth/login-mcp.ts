@@ -229,9 +229,9 @@ function codeOf(returned: URLSearchParams, { metadata }: AuthorizationServer): s
 /** Listens on the port of the earlier login, because the authorization server may know only that address. */
 async function openListener({ server, before }: LoginWork): Promise<RedirectListener> {
   const { redirectPort } = server.http.oauth;
-  if (redirectPort !== undefined) return listenForRedirect(redirectPort);
+  if (redirectPort !== undefined) return listenForRedirect({ port: redirectPort });
   const port = Number(URL.parse(before?.redirectUri ?? '')?.port ?? 0);
-  return listenForRedirect(port).catch(() => listenForRedirect(0));
+  return listenForRedirect({ port }).catch(() => listenForRedirect());
 }
 
 /** Returns the identity of this client at the authorization server. If there is none, the client registers. */

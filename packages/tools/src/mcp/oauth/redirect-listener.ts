@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { abortable } from '../../abortable.ts';
+import { assertKnownOptions } from '../../known-options.ts';
 
 /** Waits for the browser to return from a login page. */
 export interface RedirectListener {
@@ -14,19 +15,46 @@ export interface RedirectListener {
   close(): Promise<void>;
 }
 
+/** Options of `listenForRedirect`. */
+export interface RedirectListenerOptions {
+  /** The port. 0 selects a free port. Default: 0. */
+  readonly port?: number | undefined;
+  /** The name of this machine in the address. The listener always listens on 127.0.0.1. Default: `127.0.0.1`. */
+  readonly host?: '127.0.0.1' | 'localhost' | undefined;
+  /**
+   * The place of the state in the return. `query`: the login page returns the parameter `state`. `path`: the state
+   * is a part of the address, for pages that know no parameter `state`. Default: `query`.
+   */
+  readonly stateIn?: 'query' | 'path' | undefined;
+}
+
 const path = '/callback';
 const maxConnections = 20;
 
-/** Listens on 127.0.0.1. Throws if the port is in use. Port 0 selects a free port. */
-export async function listenForRedirect(port: number): Promise<RedirectListener> {
+/**
+ * Listens on 127.0.0.1 for the return of a browser from a login page. Only the first return with the right state
+ * counts. Throws if the port is in use.
+ *
+ * @example
+ * const listener = await listenForRedirect({ host: 'localhost', stateIn: 'path' });
+ */
+export async function listenForRedirect(
+  options: RedirectListenerOptions = {},
+): Promise<RedirectListener> {
+  assertKnownOptions('listenForRedirect', options, { port: true, host: true, stateIn: true });
+  const { port = 0, host = '127.0.0.1', stateIn = 'query' } = options;
   const state = randomBytes(32).toString('base64url');
   const { promise: returned, resolve } = Promise.withResolvers<URLSearchParams>();
+  let isOver = false;
   const server = createServer(
     { requestTimeout: 10_000, maxHeaderSize: 16_384 },
     (request, response) => {
-      const parameters = parametersOf(request, redirectUri);
-      const isReturn = parameters !== undefined && isSame(parameters.get('state') ?? '', state);
-      if (isReturn) resolve(parameters);
+      const found = returnOf(request, redirectUri, stateIn);
+      const isReturn = found !== undefined && !isOver && isSame(found.state, state);
+      if (isReturn) {
+        isOver = true;
+        resolve(found.parameters);
+      }
       // A request with another state is not from the page. The listener continues to wait.
       answer(response, isReturn);
     },
@@ -36,7 +64,8 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   server.once('error', failed);
   server.listen(port, '127.0.0.1', started);
   await listening;
-  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const origin = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const redirectUri = `${origin}${path}${stateIn === 'path' ? `/${state}` : ''}`;
   return {
     ...{ redirectUri, state },
     returned: (signal) => abortable(returned, signal),
@@ -48,13 +77,28 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   };
 }
 
-/** Returns the parameters of a return. Returns undefined for all other requests. */
-function parametersOf(request: IncomingMessage, redirectUri: string): URLSearchParams | undefined {
+interface Return {
+  readonly state: string;
+  readonly parameters: URLSearchParams;
+}
+
+/** Returns the state and the parameters of a return. Returns undefined for all other requests. */
+function returnOf(
+  request: IncomingMessage,
+  redirectUri: string,
+  stateIn: 'query' | 'path',
+): Return | undefined {
   const expected = new URL(redirectUri);
   // A page of another site can reach this port with a name that resolves to 127.0.0.1.
   if (request.method !== 'GET' || request.headers.host !== expected.host) return undefined;
   const url = URL.parse(request.url ?? '/', expected.origin);
-  return url?.pathname === path ? url.searchParams : undefined;
+  if (url === null) return undefined;
+  const { pathname, searchParams: parameters } = url;
+  if (stateIn === 'query')
+    return pathname === path ? { state: parameters.get('state') ?? '', parameters } : undefined;
+  const prefix = `${path}/`;
+  if (!pathname.startsWith(prefix)) return undefined;
+  return { state: pathname.slice(prefix.length), parameters };
 }
 
 function isSame(one: string, other: string): boolean {

@@ -1,0 +1,46 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { listenForRedirect, type RedirectListenerOptions } from './redirect-listener.ts';
+
+async function start(options: RedirectListenerOptions) {
+  const listener = await listenForRedirect(options);
+  onTestFinished(() => listener.close());
+  const request = async (url: string | URL, init?: RequestInit) => {
+    const response = await fetch(url, init);
+    return { status: response.status, text: await response.text() };
+  };
+  return { listener, request };
+}
+
+test.for(['query', 'path'] as const)(
+  '18.692: attack: a second return does not replace the first one (%s)',
+  async (stateIn) => {
+    const { listener, request } = await start({ stateIn });
+    const { redirectUri, state } = listener;
+    const url = (code: string) =>
+      `${redirectUri}?code=${code}${stateIn === 'query' ? `&state=${state}` : ''}`;
+    expect(await request(url('first'))).toMatchObject({ status: 200 });
+    expect(await request(url('second'))).toMatchObject({ status: 400 });
+    const returned = await listener.returned(new AbortController().signal);
+    expect(returned.get('code')).toBe('first');
+  },
+);
+
+test('18.693: attack: a state in the wrong place, a longer path and a part of the state do not count', async () => {
+  const { listener, request } = await start({ host: 'localhost', stateIn: 'path' });
+  const { redirectUri, state } = listener;
+  const base = redirectUri.slice(0, -state.length);
+  expect(new URL(redirectUri).hostname).toBe('localhost');
+  for (const end of [`?state=${state}`, '', `${state}/`, `x/${state}`, state.slice(1), `${state}x`])
+    expect(await request(`${base}${end}`)).toMatchObject({ status: 400 });
+  const otherName = redirectUri.replace('localhost', '127.0.0.1');
+  expect(await request(otherName)).toMatchObject({ status: 400 });
+  expect(await request(redirectUri, { method: 'POST' })).toMatchObject({ status: 400 });
+  const { text } = await request(`${redirectUri}?code=%3Cscript%3E`);
+  expect(text).not.toContain('<script>');
+  const returned = await listener.returned(new AbortController().signal);
+  expect(returned.get('code')).toBe('<script>');
+});
+
+test('unknown options are refused', async () => {
+  await expect(listenForRedirect({ hosts: 'x' } as never)).rejects.toThrow('hosts');
+});
