@@ -54,7 +54,7 @@ async function serveLongSession() {
   const send = async (token: string, method: string, path: string, body?: object) => {
     // Without connections, all requests arrive in the same turn.
     const request = new Request(`http://127.0.0.1${path}`, {
-      ...{ method, body: body && JSON.stringify(body) },
+      ...{ method, ...(body && { body: JSON.stringify(body) }) },
       headers: {
         ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         accept: 'application/json, text/event-stream',
