@@ -6,6 +6,7 @@ import type { PermissionPolicy } from '../permissions/permission-policy.ts';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { isInside, lexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
+import { isInClosedView } from './places/closed-view.ts';
 
 /** The paths that the rules of a policy deny for commands. */
 export interface DeniedPaths {
@@ -53,6 +54,21 @@ export async function findDeniedPaths(
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
   const gap = tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
   return { hide, pin, ...(gap !== undefined && { gap }) };
+}
+
+/**
+ * Finds the denied paths outside of the workspace that a command in the closed view can reach. `searches` is true if
+ * the workspace must be searched for links too, or for the denied paths in it.
+ */
+export async function findDeniedInClosedView(
+  policy: PermissionPolicy,
+  tool: string,
+  searches: boolean,
+): Promise<Found> {
+  const globs = policy.deniedPaths(tool);
+  if (globs.length === 0) return nothing;
+  if (searches) return findDeniedPaths(policy, tool);
+  return findOutside(policy, globs, { isReached: isInClosedView, searchesLinks: false });
 }
 
 type Found = Omit<DeniedPaths, 'pin'>;
@@ -243,6 +259,15 @@ function isObjectFolder(path: string): boolean {
 async function findOutside(
   { root, rules, remembered }: PermissionPolicy,
   globs: readonly string[],
+  {
+    isReached = () => true,
+    searchesLinks = true,
+  }: {
+    /** True if the command can reach a real path, or a path below it. Default: all paths. */
+    readonly isReached?: ((real: string) => boolean) | undefined;
+    /** True if `findInside` follows the links of the workspace. Default: true. */
+    readonly searchesLinks?: boolean | undefined;
+  } = {},
 ): Promise<Found> {
   const hide: string[] = [];
   const named = new Set([...rules, ...remembered].map(({ path }) => path));
@@ -252,12 +277,12 @@ async function findOutside(
     const isWhole = ['', '**', '**/*', '*'].includes(rest);
     const real = await realpath(base).catch(() => undefined);
     // `findInside` finds the paths in the workspace, because the rules also match their real paths.
-    if (real === undefined || isInside(root, real)) continue;
+    if (real === undefined || isInside(root, real) || !isReached(real)) continue;
     // A rule of a project can name a link to such a folder.
     if (!named.has(glob) && isProgramPlace(real)) gap ??= `${glob} leads to programs of the system`;
     else if (isWhole && !isInside(real, root)) hide.push(real);
     // For the real path of a rule, there is a gap for the rule itself, or `findInside` follows its links.
-    else if (named.has(glob)) gap ??= `${glob} cannot be hidden`;
+    else if (named.has(glob) || !searchesLinks) gap ??= `${glob} cannot be hidden`;
   }
   return { hide, gap };
 }

@@ -13,7 +13,8 @@ import {
 import { splitCommand, type Word } from '../permissions/split-command.ts';
 import { isInside, lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
-import { type DeniedPaths, findDeniedPaths } from './hidden-paths.ts';
+import { type DeniedPaths, findDeniedInClosedView, findDeniedPaths } from './hidden-paths.ts';
+import { isInClosedView } from './places/closed-view.ts';
 
 /**
  * Selects the commands that run without approval in a sandbox that only permits reading. Pass the same object
@@ -124,7 +125,16 @@ export function unaskedReading(
     if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
       return undefined;
     const found = await findUnreadable(policy, mayReachPackages(line));
-    return found === undefined || mayFollow(line, found.leaving) ? undefined : found.hidden;
+    if (found === undefined || mayFollow(line, found.leaving)) return undefined;
+    const { tool } = call;
+    // A rule such as `**/conf/*.key` also denies files below a link, which only a search finds.
+    const isDeep = policy.deniedPaths(tool).some((glob) => /(?:^|\/)\*\*\/.*\//.test(glob));
+    const outside = await Promise.all([
+      findDeniedInClosedView(policy, tool, isDeep && found.leaving.size > 0),
+      ...elsewhere().map((one) => findDeniedInClosedView(one, tool, isInClosedView(one.root))),
+    ]);
+    if (outside.some(({ gap }) => gap !== undefined)) return undefined;
+    return [...new Set([...found.hidden, ...outside.flatMap(({ hide }) => hide)])];
   };
   return {
     hiddenPaths,
@@ -163,8 +173,11 @@ export function unaskedReading(
       if (readable !== undefined)
         return {
           ...{ place: 'closed', hide: readable },
-          // Packages are public, so only rules hide files in them.
-          hideNew: (path) => (path.includes('/node_modules/') ? isDenied : isUnreadable)(path),
+          // Packages and files of the system are public, so only rules hide them.
+          hideNew: (path) => {
+            const isPublic = path.includes('/node_modules/') || !isInside(policy.root, path);
+            return (isPublic ? isDenied : isUnreadable)(path);
+          },
         };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
       const { hide, pin, gap } = await findDenied(call.tool);
