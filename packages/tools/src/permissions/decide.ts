@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Approval } from '@millrace/agent';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
-import { isDeniedBelow, isDeniedPath, mayReach, mayShowHistory } from './denied-paths.ts';
+import { isDeniedPath, mayReach, mayShowHistory, reasonToAsk } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
@@ -390,12 +390,8 @@ export function decidePath(rules: readonly CompiledRule[], call: PathCall): Poli
   const deciding = decidingRule(fitting);
   const isAllowed =
     deciding === undefined ? kind !== 'write' && path.isInside : deciding.rule.decision === 'allow';
-  const hidden = kind === 'search' && isAllowed && !call.skipsDenied && !deciding?.isRemembered;
-  const denied = hidden ? rules.find((compiled) => isDeniedBelow(compiled, path)) : undefined;
-  if (denied !== undefined) {
-    const reason = `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
-    return { decision: 'ask', reason };
-  }
+  const doubt = isAllowed && reasonToAsk(rules, call, deciding);
+  if (doubt) return { decision: 'ask', reason: doubt };
   const protection = isAllowed ? protectionOf(call) : undefined;
   if (protection !== undefined && !fitting.some((one) => isMeantFor(one, protection)))
     return { decision: 'ask', reason: `${path.shown} ${protectionText[protection.why]}` };

@@ -1,5 +1,6 @@
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
+import type { PathCall } from './decide.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import type { ReadPath } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
@@ -39,8 +40,29 @@ export function mayReach(
   );
 }
 
+/**
+ * Returns the reason to ask about a path that the rules allow. A search of a folder would show a denied path, or a
+ * rule has too many links to follow. Returns undefined if there is no reason.
+ */
+export function reasonToAsk(
+  rules: readonly CompiledRule[],
+  { kind, path, skipsDenied }: Pick<PathCall, 'kind' | 'path' | 'skipsDenied'>,
+  deciding: CompiledRule | undefined,
+): string | undefined {
+  if (deciding?.isRemembered) return undefined;
+  const isSearched = kind === 'search' && !skipsDenied;
+  const denied = isSearched ? rules.find((one) => isDeniedBelow(one, path)) : undefined;
+  if (denied !== undefined)
+    return `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
+  const unclear = rules.find((one) => one.mayCoverMore());
+  return (
+    unclear &&
+    `The rule for ${unclear.rule.path} has too many links to follow, so it may cover ${path.shown}`
+  );
+}
+
 /** True if a rule may deny a path inside the folder. */
-export function isDeniedBelow(
+function isDeniedBelow(
   { rule, about, globs }: CompiledRule,
   { shown, absolute }: LexicalPath,
 ): boolean {

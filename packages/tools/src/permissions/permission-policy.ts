@@ -12,8 +12,8 @@ import {
   type PolicyDecision,
   pathOf,
 } from './decide.ts';
-import { mayReach } from './denied-paths.ts';
-import { compileRule, type PermissionRule } from './permission-rule.ts';
+import { isDeniedPath, mayReach } from './denied-paths.ts';
+import { compileRule, type PermissionRule, plainRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
 import { isFetchKind, isPathKind, type ToolKind, toolKindOf } from './tool-kinds.ts';
@@ -95,6 +95,15 @@ export interface PermissionPolicy extends PolicyData {
    * leads through a link, the result also has its real path.
    */
   deniedPaths(tool: string): readonly string[];
+  /** Returns the links in the root through which the rules that deny paths for a tool lead. */
+  deniedLinks(tool: string): DeniedLinks;
+}
+
+/** The links in the root through which rules lead. */
+interface DeniedLinks {
+  readonly links: readonly string[];
+  /** The path of a rule with too many folders and links to follow. Undefined if there is none. */
+  readonly tooMany: string | undefined;
 }
 
 const maxRemembered = 1000;
@@ -107,7 +116,7 @@ const optionNames: OptionNames<PermissionPolicy> = {
   ...{ root: true, rules: true, remembered: true, kinds: true },
   ...{ searchesSkipDenied: true, freeReading: true, hidesDenied: true, executedFiles: true },
   ...{ decide: true, remember: true, ruleFor: true, mayRead: true, mayReach: true },
-  deniedPaths: true,
+  ...{ deniedPaths: true, deniedLinks: true },
 };
 
 /**
@@ -127,7 +136,9 @@ const optionNames: OptionNames<PermissionPolicy> = {
  */
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   assertKnownOptions('permissionPolicy', data, optionNames);
-  const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
+  const { root, kinds, searchesSkipDenied = false } = data;
+  const rules = (data.rules ?? []).map(plainRule);
+  const remembered = (data.remembered ?? []).map(plainRule);
   const { freeReading = false, hidesDenied = false } = data;
   const executed = new Set(data.executedFiles?.map((path) => path.toLowerCase()));
   if (!isAbsolute(root))
@@ -168,6 +179,13 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
       rulesOf(tool).flatMap(({ rule, globs }) =>
         rule.decision === 'deny' ? globs().map(({ glob }) => glob) : [],
       ),
+    deniedLinks(tool) {
+      const denied = rulesOf(tool).filter(isDeniedPath);
+      return {
+        links: [...new Set(denied.flatMap(({ links }) => links()))],
+        tooMany: denied.find(({ mayCoverMore }) => mayCoverMore())?.rule.path,
+      };
+    },
   };
 }
 

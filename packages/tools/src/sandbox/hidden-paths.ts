@@ -14,13 +14,15 @@ export interface DeniedPaths {
   readonly hide: readonly string[];
   /** The folders that a command must not rename, because a rule applies to a path and not to a name. */
   readonly pin: readonly string[];
+  /** The links that a command must not change, because a rule leads through them to hidden paths. */
+  readonly links: readonly string[];
   /**
    * The reason why a command may still reach a denied path. Undefined if the sandbox can hide all denied paths.
    */
   readonly gap?: string | undefined;
 }
 
-const nothing: DeniedPaths = { hide: [], pin: [] };
+const nothing: DeniedPaths = { hide: [], pin: [], links: [] };
 
 /** Maximum number of entries to check, because each check takes time. */
 const maxEntries = 200_000;
@@ -52,8 +54,23 @@ export async function findDeniedPaths(
   const isByPath = globs.some((glob) => glob.includes('/'));
   const pin = isByPath ? foldersAbove(policy.root, hide) : [];
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
-  const gap = tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
-  return { hide, pin, ...(gap !== undefined && { gap }) };
+  const { links, tooMany: rule } = policy.deniedLinks(tool);
+  const unclear = rule && `the rule for ${rule} has too many links to follow`;
+  const gap = unclear ?? tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
+  const kept = await leadingTo(links, hide);
+  return { hide, pin, links: kept, ...(gap !== undefined && { gap }) };
+}
+
+/** Returns the links that lead to one of the paths, or to a folder that contains one of them. */
+async function leadingTo(
+  links: readonly string[],
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  const targets = await Promise.all(links.map((link) => realpath(link).catch(() => undefined)));
+  return links.filter((_, at) => {
+    const target = targets[at];
+    return target !== undefined && paths.some((path) => isInside(target, path));
+  });
 }
 
 /**
@@ -71,7 +88,7 @@ export async function findDeniedInClosedView(
   return findOutside(policy, globs, { isReached: isInClosedView, searchesLinks: false });
 }
 
-type Found = Omit<DeniedPaths, 'pin'>;
+type Found = Omit<DeniedPaths, 'pin' | 'links'>;
 
 type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths'> & {
   /** False if the rules deny no path in a folder. Default: true. */

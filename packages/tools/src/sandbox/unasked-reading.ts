@@ -69,7 +69,7 @@ export function callKey(
 /**
  * Describes how a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`:
  * the profile of the sandbox applies, because a user, a rule or a mode allowed the command. The command
- * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change or create the paths in
+ * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change the links in `links`, cannot change or create the paths in
  * `protect`, and cannot create the names in `protectNew`. The sandbox stops a command if a path of `hideNew`
  * appears. `refused`: the command was allowed only with a
  * restriction, which is no longer possible.
@@ -79,7 +79,7 @@ export type ReadingPlace =
       SandboxRequest,
       'hideNew'
     >)
-  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin'> &
+  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin' | 'links'> &
       Pick<SandboxRequest, 'hideNew' | 'protect' | 'protectNew'>)
   | { readonly place: 'refused' };
 
@@ -107,11 +107,11 @@ export function unaskedReading(
   const guarding = new Set<string>();
   const markOf = (call: PolicyCall, key: string) => JSON.stringify([key, commandOf(call)]);
   const findDenied = async (tool: string): Promise<DeniedPaths> => {
-    const { pin, ...own } = await findDeniedPaths(current(), tool);
+    const { pin, links, ...own } = await findDeniedPaths(current(), tool);
     const others = await Promise.all(elsewhere().map((policy) => findDeniedPaths(policy, tool)));
     // The command cannot change the other folders, so nothing is pinned there.
     return {
-      pin,
+      ...{ pin, links },
       hide: [...new Set([own, ...others].flatMap(({ hide }) => hide))],
       gap: [own, ...others].find(({ gap }) => gap !== undefined)?.gap,
     };
@@ -180,14 +180,14 @@ export function unaskedReading(
           },
         };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
-      const { hide, pin, gap } = await findDenied(call.tool);
+      const { hide, pin, links, gap } = await findDenied(call.tool);
       if (mustHide && gap !== undefined) return { place: 'refused' };
       const guarded = mustGuard && {
         protect: protectedNames(current().root),
         protectNew: isProtectedName,
       };
       const hideNew = policy.deniedPaths(call.tool).length === 0 ? undefined : isDenied;
-      return { place: 'profile', hide, hideNew, pin, ...guarded };
+      return { place: 'profile', hide, hideNew, pin, links, ...guarded };
     },
   };
 }

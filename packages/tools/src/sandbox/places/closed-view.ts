@@ -1,7 +1,7 @@
 import { isInside } from '../../workspace/match-path.ts';
 
 /** The folders of the system that the closed view of Linux shows. */
-export const systemFolders = [
+export const systemFolders: readonly string[] = [
   'bin',
   'gnu',
   'lib',
@@ -15,13 +15,13 @@ export const systemFolders = [
 ].map((name) => `/${name}`);
 
 /** The settings that programs need to start, to format dates and to show user names. */
-export const systemSettings = [
+export const systemSettings: readonly string[] = [
   ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias'],
   ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
 ].map((name) => `/etc/${name}`);
 
 /** The folders that the closed view of macOS hides. The workspace stays visible. */
-export const personalFolders = [
+export const personalFolders: readonly string[] = [
   '/Users',
   '/Volumes',
   '/private/var',
