@@ -46,6 +46,8 @@ export interface DecisionContext {
   readonly kind: ToolKind;
   /** True if searches omit denied paths. */
   readonly skipsDenied: boolean;
+  /** True if searches omit files for which a rule asks. */
+  readonly skipsAsked: boolean;
   /** See `PolicyData.executedFiles`. The paths are in lower case. */
   readonly executed: ReadonlySet<string>;
   readonly read?: CommandContext['read'];
@@ -89,7 +91,7 @@ export function decide(
 function decidePaths(
   call: PolicyCall,
   rules: readonly CompiledRule[],
-  { root, skipsDenied, executed }: DecisionContext,
+  { root, skipsDenied, skipsAsked, executed }: DecisionContext,
   kind: PathKind,
 ): PolicyDecision {
   const given = pathOf(call);
@@ -99,7 +101,9 @@ function decidePaths(
   const paths = named.absolute === real.absolute ? [named] : [named, real];
   const isExecuted = paths.some(({ absolute }) => executed.has(absolute.toLowerCase()));
   const obeyedName = call.obeyedName ?? (isExecuted ? basename(real.absolute) : undefined);
-  const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied, obeyedName }));
+  // The tool `glob` shows only names.
+  const shows = { skipsDenied, skipsAsked: skipsAsked || call.tool === 'glob' };
+  const rulings = paths.map((path) => decidePath(rules, { kind, path, ...shows, obeyedName }));
   const ruling = strictest(rulings) ?? unclearInput(call);
   if (paths.length === 1) return ruling;
   // The user who decides must see the used file, whichever of the two paths caused the decision.
@@ -377,6 +381,10 @@ export interface PathCall {
   readonly path: LexicalPath;
   /** True if searches omit denied paths. */
   readonly skipsDenied: boolean;
+  /** True if searches omit files for which a rule asks. */
+  readonly skipsAsked: boolean;
+  /** True if the call shows older content of everything below the path. Default: false. */
+  readonly isHistory?: boolean | undefined;
   /** True if the call shows only names, sizes and dates of files, and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
   /** See `PolicyCall.obeyedName`. */

@@ -2,6 +2,7 @@ import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
 import type { PathCall } from './decide.ts';
 import type { CompiledRule } from './permission-rule.ts';
+import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import type { ReadPath } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
 
@@ -46,7 +47,7 @@ export function mayReach(
  */
 export function reasonToAsk(
   rules: readonly CompiledRule[],
-  { kind, path, skipsDenied }: Pick<PathCall, 'kind' | 'path' | 'skipsDenied'>,
+  { kind, path, skipsDenied, skipsAsked, isNamesOnly, isHistory }: PathCall,
   deciding: CompiledRule | undefined,
 ): string | undefined {
   if (deciding?.isRemembered) return undefined;
@@ -54,6 +55,10 @@ export function reasonToAsk(
   const denied = isSearched ? rules.find((one) => isDeniedBelow(one, path)) : undefined;
   if (denied !== undefined)
     return `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
+  const showsContent = isHistory || (isNamesOnly !== true && !skipsAsked);
+  const asked = kind === 'search' && showsContent ? askedBelow(rules, path) : undefined;
+  if (asked !== undefined)
+    return `A search of ${path.shown} would show ${asked}, which needs approval`;
   const unclear = rules.find((one) => one.mayCoverMore());
   return (
     unclear &&
@@ -62,18 +67,25 @@ export function reasonToAsk(
 }
 
 /** True if a rule may deny a path inside the folder. */
-function isDeniedBelow(
-  { rule, about, globs }: CompiledRule,
+function isDeniedBelow(rule: CompiledRule, folder: LexicalPath): boolean {
+  return isDeniedPath(rule) && rule.globs().some((glob) => mayMatchBelow(glob, folder));
+}
+
+/** Returns the path of a rule that may ask about a path inside the folder. */
+function askedBelow(rules: readonly CompiledRule[], folder: LexicalPath): string | undefined {
+  return askedPathsOf(rules).find((one) => one.decision === 'ask' && mayMatchBelow(one, folder))
+    ?.glob;
+}
+
+function mayMatchBelow(
+  { glob, exact }: Pick<AskedPath, 'glob' | 'exact'>,
   { shown, absolute }: LexicalPath,
 ): boolean {
-  if (about !== 'path' || rule.decision !== 'deny') return false;
-  return globs().some(({ glob, exact }) => {
-    // A glob without a slash matches names in any folder.
-    if (!exact && !glob.includes('/')) return true;
-    const base = folderPrefix(exact ? glob : splitGlob(glob).base);
-    const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
-    return base.startsWith(folder) || folder.startsWith(base);
-  });
+  // A glob without a slash matches names in any folder.
+  if (!exact && !glob.includes('/')) return true;
+  const base = folderPrefix(exact ? glob : splitGlob(glob).base);
+  const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
+  return base.startsWith(folder) || folder.startsWith(base);
 }
 
 function folderPrefix(path: string): string {
