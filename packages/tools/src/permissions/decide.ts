@@ -18,7 +18,13 @@ import {
   type ReadPath,
 } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
-import { type FetchKind, isFetchKind, type PathKind, type ToolKind } from './tool-kinds.ts';
+import {
+  type FetchKind,
+  isFetchKind,
+  type PathCall,
+  type PathKind,
+  type ToolKind,
+} from './tool-kinds.ts';
 
 /** A tool call that the policy decides on. */
 export interface PolicyCall {
@@ -374,21 +380,6 @@ function displayCommand({ words }: CommandPart): string {
   const text = words.map((word) => word.text).join(' ');
   if (text === '') return 'this command';
   return `\`${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}\``;
-}
-
-export interface PathCall {
-  readonly kind: PathKind;
-  readonly path: LexicalPath;
-  /** True if searches omit denied paths. */
-  readonly skipsDenied: boolean;
-  /** True if searches omit files for which a rule asks. */
-  readonly skipsAsked: boolean;
-  /** True if the call shows older content of everything below the path. Default: false. */
-  readonly isHistory?: boolean | undefined;
-  /** True if the call shows only names, sizes and dates of files, and no content. Default: false. */
-  readonly isNamesOnly?: boolean | undefined;
-  /** See `PolicyCall.obeyedName`. */
-  readonly obeyedName?: string | undefined;
 }
 
 /** Decides on the use of a path with the rules of the tool that uses it. */

@@ -1,10 +1,10 @@
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
-import type { PathCall } from './decide.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import type { ReadPath } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
+import type { PathCall } from './tool-kinds.ts';
 
 /** True if a rule denies paths. */
 export function isDeniedPath({ rule, about }: CompiledRule): boolean {

@@ -6,6 +6,7 @@ import type { PermissionPolicy } from '../permissions/permission-policy.ts';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { isInside, lexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
+import { type Found, findOutside, isProgramPlace } from './denied-outside.ts';
 import { isInClosedView } from './places/closed-view.ts';
 
 /** The paths that the rules of a policy deny for commands. */
@@ -87,8 +88,6 @@ export async function findDeniedInClosedView(
   if (searches) return findDeniedPaths(policy, tool);
   return findOutside(policy, globs, { isReached: isInClosedView, searchesLinks: false });
 }
-
-type Found = Omit<DeniedPaths, 'pin' | 'links'>;
 
 type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths'> & {
   /** False if the rules deny no path in a folder. Default: true. */
@@ -249,59 +248,9 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
-const programFolders = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  dirname(process.execPath),
-];
-
-/**
- * True for folders with programs of the system, and for what is in them. A project can contain a link to such a
- * folder and a rule that denies the link. If the sandbox hid the folder, no command could run in the sandbox.
- */
-function isProgramPlace(path: string): boolean {
-  return programFolders.some((folder) => isInside(folder, path) || isInside(path, folder));
-}
-
 /** True for the objects of a repository. Their names are hashes, and there are many of them. */
 function isObjectFolder(path: string): boolean {
   return path.endsWith(join(sep, '.git', 'objects'));
-}
-
-/** Finds the absolute paths outside of the workspace. A pattern in the middle of a path cannot be hidden. */
-async function findOutside(
-  { root, rules, remembered }: PermissionPolicy,
-  globs: readonly string[],
-  {
-    isReached = () => true,
-    searchesLinks = true,
-  }: {
-    /** True if the command can reach a real path, or a path below it. Default: all paths. */
-    readonly isReached?: ((real: string) => boolean) | undefined;
-    /** True if `findInside` follows the links of the workspace. Default: true. */
-    readonly searchesLinks?: boolean | undefined;
-  } = {},
-): Promise<Found> {
-  const hide: string[] = [];
-  const named = new Set([...rules, ...remembered].map(({ path }) => path));
-  let gap: string | undefined;
-  for (const glob of globs.filter((one) => one.startsWith('/'))) {
-    const { base, rest } = splitGlob(glob.replace(/\/$/, ''));
-    const isWhole = ['', '**', '**/*', '*'].includes(rest);
-    const real = await realpath(base).catch(() => undefined);
-    // `findInside` finds the paths in the workspace, because the rules also match their real paths.
-    if (real === undefined || isInside(root, real) || !isReached(real)) continue;
-    // A rule of a project can name a link to such a folder.
-    if (!named.has(glob) && isProgramPlace(real)) gap ??= `${glob} leads to programs of the system`;
-    else if (isWhole && !isInside(real, root)) hide.push(real);
-    // For the real path of a rule, there is a gap for the rule itself, or `findInside` follows its links.
-    else if (named.has(glob) || !searchesLinks) gap ??= `${glob} cannot be hidden`;
-  }
-  return { hide, gap };
 }
 
 function foldersAbove(root: string, paths: readonly string[]): readonly string[] {
