@@ -17,6 +17,14 @@ const fileTypes = {
   ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
 } as const;
 
+/** Maximum length of a path in Linux, in bytes. A file with a longer path cannot exist. */
+const maxNameBytes = 4096;
+/**
+ * Maximum length of all paths together, in bytes. In version 4, each name can reuse the beginning of the previous
+ * name, so the paths can be much larger than the index.
+ */
+const maxTotalBytes = 64 * 1024 * 1024;
+
 /** The types of entries that are no folders. */
 const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes.submodule];
 
@@ -109,9 +117,11 @@ function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | und
   const found: string[] = [];
   const starts: EntryStart[] = [];
   let previous: Buffer = Buffer.alloc(0);
-  let at = headerBytes;
+  let [at, total] = [headerBytes, 0];
   while (starts.length < count) {
     const entry = entryAt(file, at, version, previous.length);
+    total += entry.nameLength;
+    if (total > maxTotalBytes) throw new RangeError('too many names');
     const keptLength = entry.nameLength - entry.addedLength;
     // Git ignores the upper half of the mode and the permissions of a submodule.
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
@@ -201,6 +211,7 @@ function entryAt(
   const given = bits & flags.nameLength;
   if (version < 4) {
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
+    if (nameLength > maxNameBytes) throw new RangeError('too long a name');
     const size = name - at + nameLength;
     // One to eight zero bytes follow the name. They make the size a multiple of eight.
     const end = at + (size - (size % 8) + 8);
@@ -213,6 +224,7 @@ function entryAt(
   if (kept < 0) throw new RangeError('a name shorter than nothing');
   const added = textLength(index, name);
   const nameLength = kept + added;
+  if (nameLength > maxNameBytes) throw new RangeError('too long a name');
   // Git relies on this length. A wrong length would make git read different entries than this function.
   if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
   const end = name + added + 1;
@@ -233,7 +245,7 @@ function numberAt(index: Buffer, from: number): { readonly value: number; readon
   let byte = index.readUInt8(from);
   let value = byte & 0x7f;
   let end = from + 1;
-  // A name has at most 4096 bytes, so the number has at most three bytes.
+  // A name has at most `maxNameBytes`, so the number has at most three bytes.
   for (; (byte & 0x80) !== 0; end++) {
     if (end - from >= 3) throw new RangeError('too large a number');
     byte = index.readUInt8(end);
