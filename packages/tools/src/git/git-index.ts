@@ -99,7 +99,10 @@ function readAllPaths(
   isWanted: IsWanted,
 ): readonly string[] | undefined {
   try {
-    const all = [index, ...shared].map((one) => readPaths({ index: one, hashBytes }, isWanted));
+    const budget: NameBudget = { bytes: maxTotalBytes };
+    const all = [index, ...shared].map((one) =>
+      readPaths({ index: one, hashBytes }, isWanted, budget),
+    );
     const known = all.filter((one) => one !== undefined);
     return known.length < all.length ? undefined : [...new Set(known.flat())];
   } catch (error) {
@@ -108,8 +111,17 @@ function readAllPaths(
   }
 }
 
+/** The number of bytes that further names may have. */
+interface NameBudget {
+  bytes: number;
+}
+
 /** Returns the paths of the entries with the wanted types. */
-function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | undefined {
+function readPaths(
+  file: IndexFile,
+  isWanted: IsWanted,
+  budget: NameBudget,
+): readonly string[] | undefined {
   const { index, hashBytes } = file;
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
@@ -117,11 +129,11 @@ function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | und
   const found: string[] = [];
   const starts: EntryStart[] = [];
   let previous: Buffer = Buffer.alloc(0);
-  let [at, total] = [headerBytes, 0];
+  let at = headerBytes;
   while (starts.length < count) {
     const entry = entryAt(file, at, version, previous.length);
-    total += entry.nameLength;
-    if (total > maxTotalBytes) throw new RangeError('too many names');
+    budget.bytes -= entry.nameLength;
+    if (budget.bytes < 0) throw new RangeError('too many names');
     const keptLength = entry.nameLength - entry.addedLength;
     // Git ignores the upper half of the mode and the permissions of a submodule.
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;

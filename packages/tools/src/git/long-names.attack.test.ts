@@ -48,6 +48,12 @@ test('18.607: attack: an index whose names are too long together is damaged', ()
     expect(read(index, parts)).toBeUndefined();
 });
 
+test('18.607: attack: the shared files of a split index count together', () => {
+  const shared = Array.from({ length: 20 }, () => prefixed(4000, 1000));
+  expect(indexPaths(prefixed(40, 1), { ...parts, shared })).toBeUndefined();
+  expect(indexPaths(prefixed(40, 1), { ...parts, shared: shared.slice(0, 2) })).toHaveLength(1003);
+});
+
 test('18.607: an index with long names can be read', () => {
   const paths = indexPaths(prefixed(4000, 1000), parts);
   expect(paths).toHaveLength(1001);
