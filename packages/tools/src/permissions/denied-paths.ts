@@ -42,8 +42,8 @@ export function mayReach(
 }
 
 /**
- * Returns the reason to ask about a path that the rules allow. A search of a folder would show a denied path, or a
- * rule has too many links to follow. Returns undefined if there is no reason.
+ * Returns the reason to ask about a path that the rules allow. A search of a folder would show a denied path, a call
+ * may delete the link of a rule, or a rule has too many links to follow. Returns undefined if there is no reason.
  */
 export function reasonToAsk(
   rules: readonly CompiledRule[],
@@ -59,7 +59,13 @@ export function reasonToAsk(
   const asked = kind === 'search' && showsContent ? askedBelow(rules, path) : undefined;
   if (asked !== undefined)
     return `A search of ${path.shown} would show ${asked}, which needs approval`;
-  const unclear = rules.find((one) => one.mayCoverMore());
+  const isLinkOf = (one: CompiledRule) => isDeniedPath(one) && one.links().includes(path.absolute);
+  const linked = kind === 'write' ? rules.find(isLinkOf) : undefined;
+  if (linked !== undefined)
+    return `${path.shown} is a link through which the rule for ${linked.rule.path} leads`;
+  const unclear = rules.find(
+    (one) => one.mayCoverMore() && (isDeniedPath(one) || askedPathsOf(rules).length > 0),
+  );
   return (
     unclear &&
     `The rule for ${unclear.rule.path} has too many links to follow, so it may cover ${path.shown}`

@@ -84,6 +84,15 @@ test('18.601: the sandbox keeps the links that lead to hidden paths, and no othe
   expect((await find('a.txt')).links).toEqual([]);
 });
 
+test('18.601: attack: a tool deletes the link through which a rule leads', () => {
+  const rules = [{ decision: 'allow' } as const, deny('conf/*.txt')];
+  const { decide } = permissionPolicy({ root, rules });
+  const remove = (path: string) =>
+    decide({ tool: 'apply_patch', input: { type: 'delete_file', path } });
+  expect(remove('conf')).toMatchObject({ decision: 'ask', reason: expect.stringContaining('link') });
+  expect(remove('a.txt').decision).toBe('allow');
+});
+
 describe('18.602: attack: a rule with a group', () => {
   test.for([
     '{conf,secrets}/**',

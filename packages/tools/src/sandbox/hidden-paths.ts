@@ -53,12 +53,12 @@ export async function findDeniedPaths(
   // With a gap, the sandbox still hides the paths that were found, because a user can approve the command.
   const hide = [...new Set(all)].slice(0, maxHidden);
   const isByPath = globs.some((glob) => glob.includes('/'));
-  const pin = isByPath ? foldersAbove(policy.root, hide) : [];
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
   const { links, tooMany: rule } = policy.deniedLinks(tool);
   const unclear = rule && `the rule for ${rule} has too many links to follow`;
   const gap = unclear ?? tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
   const kept = await leadingTo(links, hide);
+  const pin = isByPath ? foldersAbove(policy.root, [...hide, ...kept]) : [];
   return { hide, pin, links: kept, ...(gap !== undefined && { gap }) };
 }
 
