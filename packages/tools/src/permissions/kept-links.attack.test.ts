@@ -89,7 +89,10 @@ test('18.601: attack: a tool deletes the link through which a rule leads', () =>
   const { decide } = permissionPolicy({ root, rules });
   const remove = (path: string) =>
     decide({ tool: 'apply_patch', input: { type: 'delete_file', path } });
-  expect(remove('conf')).toMatchObject({ decision: 'ask', reason: expect.stringContaining('link') });
+  expect(remove('conf')).toMatchObject({
+    decision: 'ask',
+    reason: expect.stringContaining('link'),
+  });
   expect(remove('a.txt').decision).toBe('allow');
 });
 
