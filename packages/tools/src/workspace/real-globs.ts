@@ -134,17 +134,22 @@ function followGlob(root: string, glob: string, exact: boolean): FollowedGlob {
     const [name, ...more] = rest;
     const literal = name === undefined ? undefined : literalName(name);
     if (literal !== undefined) return visit(enter(at, literal), more);
-    const place = JSON.stringify([at, rest]);
-    if (visited.has(place)) return;
-    visited.add(place);
-    if (at.isLinked) add(at, rest);
+    if (at.isLinked) {
+      // Links can form a loop.
+      const place = JSON.stringify([at, rest]);
+      if (visited.has(place)) return;
+      visited.add(place);
+      add(at, rest);
+    }
     if (name === undefined || name === '**') return;
     const fits = compileGlob(name, { nocase: true });
     for (const entry of entriesOf(at.folder)) {
       const isLink = entry.isSymbolicLink();
       if (!isLink && (more.length === 0 || !entry.isDirectory())) continue;
       if (++entries > maxEntries) return;
-      if (fits(entry.name)) visit(enter(at, entry.name), more);
+      if (!fits(entry.name)) continue;
+      const folder = join(at.folder, entry.name);
+      visit(isLink ? enter(at, entry.name) : { ...at, folder }, more);
     }
   };
   for (const one of alternativesOf(pattern) ?? [pattern]) {
