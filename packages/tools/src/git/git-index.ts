@@ -1,3 +1,5 @@
+import { type EntryStart, findExtensionRisk } from './index-extensions.ts';
+
 /**
  * The size of the header, in bytes. `statBytes` is the size of the fields before the hash of an entry. Two
  * bytes of flags follow the hash.
@@ -17,17 +19,16 @@ const fileTypes = {
   ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
 } as const;
 
+/** Maximum length of a path in Linux, in bytes. A file with a longer path cannot exist. */
+const maxNameBytes = 4096;
+/**
+ * Maximum length of all paths together, in bytes. In version 4, each name can reuse the beginning of the previous
+ * name, so the paths can be much larger than the index.
+ */
+const maxTotalBytes = 64 * 1024 * 1024;
+
 /** The types of entries that are not folders. */
 const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes.submodule];
-
-/**
- * The extensions that do not change entries. The extension `link` is not harmless, because it refers to a
- * second file with entries. `sdir` is not harmless, because it replaces the entries of a folder by an object.
- * `NAME` belongs to libgit2, and git ignores it.
- */
-const harmlessExtensions: ReadonlySet<string> = new Set(
-  'TREE REUC NAME UNTR FSMN EOIE IEOT'.split(' '),
-);
 
 /**
  * Returns the reason why the index of a repository is a risk. Returns undefined if it lists only files and
@@ -91,7 +92,10 @@ function readAllPaths(
   isWanted: IsWanted,
 ): readonly string[] | undefined {
   try {
-    const all = [index, ...shared].map((one) => readPaths({ index: one, hashBytes }, isWanted));
+    const budget: NameBudget = { bytes: maxTotalBytes };
+    const all = [index, ...shared].map((one) =>
+      readPaths({ index: one, hashBytes }, isWanted, budget),
+    );
     const known = all.filter((one) => one !== undefined);
     return known.length < all.length ? undefined : [...new Set(known.flat())];
   } catch (error) {
@@ -100,8 +104,17 @@ function readAllPaths(
   }
 }
 
+/** The number of bytes that further names may have. */
+interface NameBudget {
+  bytes: number;
+}
+
 /** Returns the paths of the entries with the wanted types. */
-function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | undefined {
+function readPaths(
+  file: IndexFile,
+  isWanted: IsWanted,
+  budget: NameBudget,
+): readonly string[] | undefined {
   const { index, hashBytes } = file;
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
@@ -112,6 +125,8 @@ function readPaths(file: IndexFile, isWanted: IsWanted): readonly string[] | und
   let at = headerBytes;
   while (starts.length < count) {
     const entry = entryAt(file, at, version, previous.length);
+    budget.bytes -= entry.nameLength;
+    if (budget.bytes < 0) throw new RangeError('too many names');
     const keptLength = entry.nameLength - entry.addedLength;
     // Git ignores the upper half of the mode and the permissions of a submodule.
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
@@ -164,15 +179,6 @@ function findRisk(index: Buffer): string | undefined {
   return findExtensionRisk(index, at, end, starts);
 }
 
-interface EntryStart {
-  readonly at: number;
-  /**
-   * True if the entry stores its complete name. In version 4, a name can reuse the start of the previous
-   * name.
-   */
-  readonly isWhole: boolean;
-}
-
 interface Entry {
   readonly nameLength: number;
   /** The offset at which the stored part of the name starts. `addedLength` is the length of that part. */
@@ -201,6 +207,7 @@ function entryAt(
   const given = bits & flags.nameLength;
   if (version < 4) {
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
+    if (nameLength > maxNameBytes) throw new RangeError('too long a name');
     const size = name - at + nameLength;
     // One to eight zero bytes follow the name. They make the size a multiple of eight.
     const end = at + (size - (size % 8) + 8);
@@ -213,6 +220,7 @@ function entryAt(
   if (kept < 0) throw new RangeError('a name shorter than nothing');
   const added = textLength(index, name);
   const nameLength = kept + added;
+  if (nameLength > maxNameBytes) throw new RangeError('too long a name');
   // Git relies on this length. A wrong length would make git read different entries than this function.
   if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
   const end = name + added + 1;
@@ -233,53 +241,11 @@ function numberAt(index: Buffer, from: number): { readonly value: number; readon
   let byte = index.readUInt8(from);
   let value = byte & 0x7f;
   let end = from + 1;
-  // A name has at most 4096 bytes, so the number has at most three bytes.
+  // A name has at most `maxNameBytes`, so the number has at most three bytes.
   for (; (byte & 0x80) !== 0; end++) {
     if (end - from >= 3) throw new RangeError('too large a number');
     byte = index.readUInt8(end);
     value = ((value + 1) << 7) | (byte & 0x7f);
   }
   return { value, end };
-}
-
-function findExtensionRisk(
-  index: Buffer,
-  from: number,
-  end: number,
-  starts: readonly EntryStart[],
-  { isSplit = false }: { readonly isSplit?: boolean } = {},
-): string | undefined {
-  let at = from;
-  while (at < end) {
-    const name = index.toString('latin1', at, at + 4);
-    const size = index.readUInt32BE(at + 4);
-    const next = at + 8 + size;
-    if (next > end) return 'the index is damaged';
-    if (name === 'link' && !isSplit) return 'the index is split into two files';
-    if (name !== 'link' && !harmlessExtensions.has(name))
-      return 'the index has an unknown extension';
-    if (name === 'IEOT' && !isTableOf(index.subarray(at + 8, next), starts))
-      return 'the index has a second list of entries';
-    // Git's threads search for extensions at this offset.
-    if (name === 'EOIE' && index.readUInt32BE(at + 8) !== from)
-      return 'the index has a second end of its entries';
-    at = next;
-  }
-  return at === end ? undefined : 'the index is damaged';
-}
-
-/**
- * True if the blocks in an offset table contain exactly these entries. Git's threads read entries at these
- * offsets and not one after the other. A block must start with a complete name, because a thread does not
- * have the previous name.
- */
-function isTableOf(table: Buffer, starts: readonly EntryStart[]): boolean {
-  if (table.length % 8 !== 4 || table.readUInt32BE(0) !== 1) return false;
-  let entry = 0;
-  for (let at = 4; at < table.length; at += 8) {
-    const start = starts[entry];
-    if (table.readUInt32BE(at) !== start?.at || !start.isWhole) return false;
-    entry += table.readUInt32BE(at + 4);
-  }
-  return entry === starts.length;
 }

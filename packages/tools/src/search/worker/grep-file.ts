@@ -95,7 +95,8 @@ export function* fileLines(fd: number, quick?: RegExp): Generator<readonly FileL
     }
   }
   const rest = textOf(pending, number);
-  if (pending.length > 0 && quick?.test(rest) !== false) yield linesOf(rest, number);
+  // A file that contains only a byte order mark has no line.
+  if (rest !== '' && quick?.test(rest) !== false) yield linesOf(rest, number);
   return isClipped ? 'clipped' : 'text';
 }
 
