@@ -135,14 +135,14 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     linkProblems,
     questions: createQuestions(options.ask),
     background,
-    reading: readingTools(workspace, policy.current, background).map(withShortSchema),
+    reading: readingTools(workspace, policy.policies, background).map(withShortSchema),
     changing: isReadOnly
       ? []
       : changingTools(workspace, { ...commands, background, onTimeout }).map(withShortSchema),
     // The session of a sub-agent ends with its report, so no later run would receive the end of a background
     // command.
     helpers: {
-      reading: readingTools(workspace, policy.current).map(withShortSchema),
+      reading: readingTools(workspace, policy.policies).map(withShortSchema),
       changing: isReadOnly ? [] : changingTools(workspace, commands).map(withShortSchema),
     },
     shared: {

@@ -137,14 +137,14 @@ async function confine(
   const chosen = await reading?.placeOf(call, key);
   if (chosen?.place === 'refused') throw cannotConfine(root);
   const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
-  const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
+  const { pin, links, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
   const { hide, hideNew } = chosen ?? {};
   // Without `reading`, a person approves each command.
   const getsEnv = chosen === undefined || (chosen.place === 'profile' && chosen.getsEnv === true);
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide, hideNew, pin, protect, protectNew },
+    ...{ root, command, view, network, hide, hideNew, pin, links, protect, protectNew },
     env: getsEnv ? env : unasked,
   });
   return { prepared, view, network };
