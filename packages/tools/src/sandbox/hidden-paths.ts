@@ -13,7 +13,10 @@ import { isInClosedView } from './places/closed-view.ts';
 export interface DeniedPaths {
   /** The existing paths to hide from a command. */
   readonly hide: readonly string[];
-  /** The folders that a command must not rename, because a rule applies to a path and not to a name. */
+  /**
+   * The folders in the workspace that contain hidden paths. A command must not rename them: a rule can apply to a
+   * path and not to a name, and the search for the next command could miss a file that moves at that time.
+   */
   readonly pin: readonly string[];
   /** The links that a command must not change, because a rule leads through them to hidden paths. */
   readonly links: readonly string[];
@@ -52,8 +55,7 @@ export async function findDeniedPaths(
   const all = [...outside.hide, ...inside.hide];
   // With a gap, the sandbox still hides the paths that were found, because a user can approve the command.
   const hide = [...new Set(all)].slice(0, maxHidden);
-  const isByPath = globs.some((glob) => glob.includes('/'));
-  const pin = isByPath ? foldersAbove(policy.root, hide) : [];
+  const pin = foldersAbove(policy.root, hide);
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
   const { links, tooMany: rule } = policy.deniedLinks(tool);
   const unclear = rule && `the rule for ${rule} has too many links to follow`;
