@@ -126,7 +126,9 @@ test('18.696: attack: a command does not move a folder with a path that a name d
   expect(await moved.run()).toContain('ended');
   expect(readFileSync(join(root, 'node_modules/p/secret.txt'), 'utf8')).toBe('hush');
   expect(existsSync(join(root, 'other'))).toBe(false);
-  const used = await start('mv sub other; mv other/a.txt node_modules/p/b.txt; cat node_modules/p/b*');
+  const used = await start(
+    'mv sub other; mv other/a.txt node_modules/p/b.txt; cat node_modules/p/b*',
+  );
   expect(await used.run()).toContain('text');
 });
 
@@ -138,7 +140,9 @@ test('18.697: attack: a command does not move a denied file of a further folder 
   const { start } = await agentIn(context, [{ path, decision: 'deny' }], { writable: [base] });
   const moved = await start(`cd ${base}; mv top other; mv top/keys top/k; mv top/a.txt b.txt`);
   await moved.run();
-  const read = await start(`cat ${base}/*/*/token; cat ${base}/*/token; cat ${base}/b.txt; touch x`);
+  const read = await start(
+    `cat ${base}/*/*/token; cat ${base}/*/token; cat ${base}/b.txt; touch x`,
+  );
   const text = await read.run();
   expect(text).toContain('text');
   expect(text).not.toContain('hush');
