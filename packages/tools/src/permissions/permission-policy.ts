@@ -13,7 +13,7 @@ import {
   pathOf,
 } from './decide.ts';
 import { deniedEntries, isDeniedPath, mayReach } from './denied-paths.ts';
-import { compileRule, type PermissionRule, plainRule } from './permission-rule.ts';
+import { compileRule, type PermissionRule, plainRule, rulesForTool } from './permission-rule.ts';
 import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
@@ -164,7 +164,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     ...rules.map((rule) => compileRule(rule, false, root)),
     ...remembered.map((rule) => compileRule(rule, true, root)),
   ];
-  const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
+  const rulesOf = (tool: string) => rulesForTool(compiled, tool, toolKindOf(tool, kinds));
   const mayRead = ({ path, kind, ...shown }: ReadPath) => {
     const skips = { skipsDenied: false, skipsAsked: false };
     const place = { kind, path: lexicalPath(root, path), ...skips, ...shown };

@@ -10,10 +10,14 @@ import {
 import { recent } from '../workspace/real-form.ts';
 import { linkedGlobs, plainGlob } from '../workspace/real-globs.ts';
 import { splitCommand } from './split-command.ts';
+import { coveredUse, coversKind, type ToolKind } from './tool-kinds.ts';
 
 /** A rule that decides about certain tool calls. It matches a call if all of its fields match. */
 export interface PermissionRule {
-  /** A tool name or a glob of names, for example `github__*`. Default: any tool. */
+  /**
+   * A tool name or a glob of names, for example `github__*`. With `path`, a rule for `read`, `write` or `edit` that
+   * asks or denies covers all tools that read files, or all tools that change files. Default: any tool.
+   */
   readonly tool?: string | undefined;
   /**
    * A glob of paths, relative to the root or absolute, such as `src/**` or `/etc/**`. A glob without a
@@ -46,6 +50,8 @@ export interface PermissionRule {
 export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
+  /** True if the rule counts only for commands that may change the path. Default: false. */
+  readonly isForWrites?: boolean | undefined;
   matchesTool(name: string): boolean;
   /** The subject of the rule: paths, commands, hosts, or all calls of the tool. */
   readonly about: 'path' | 'command' | 'host' | 'tool';
@@ -121,6 +127,27 @@ export function compileRule(
     matchesHost: hostMatcher(host),
     words: command === undefined || exact ? [] : wordsOf(rule, command),
   };
+}
+
+/**
+ * Returns the rules that decide about a tool. A rule that denies a path or asks about it for `read` or `write` covers
+ * all tools that read or change files. For commands, such a rule asks: the sandbox does not hide its path, because
+ * only this use of the path is denied.
+ */
+export function rulesForTool(
+  rules: readonly CompiledRule[],
+  tool: string,
+  kind: ToolKind,
+): readonly CompiledRule[] {
+  return rules.flatMap((one) => {
+    const { rule, about, matchesTool } = one;
+    if (matchesTool(tool)) return [one];
+    if (about !== 'path' || rule.decision === 'allow') return [];
+    if (coversKind(rule.tool, kind)) return [one];
+    const use = kind === 'run' ? coveredUse(rule.tool) : undefined;
+    if (use === undefined) return [];
+    return [{ ...one, rule: { ...rule, decision: 'ask' }, isForWrites: use === 'write' }];
+  });
 }
 
 /**
