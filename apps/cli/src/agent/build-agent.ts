@@ -63,7 +63,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const isReadOnly = mode === 'read-only';
   const linkProblems: string[] = [];
   const { hookFiles = [] } = options.extensions ?? {};
-  const executedFiles = formsOfPaths([...hookFiles, ...(config.serverFiles ?? [])]);
+  const { serverFiles = [], namedFile } = config;
+  // The next start runs the commands that the configuration names, outside of the sandbox.
+  const named = namedFile === undefined ? [] : [namedFile];
+  const executedFiles = formsOfPaths([...hookFiles, ...serverFiles, ...named]);
   const [protection, project, branch] = await Promise.all([
     isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(

@@ -141,6 +141,7 @@ export interface BuildOptions {
     | 'commands'
     | 'mcpServers'
     | 'serverFiles'
+    | 'namedFile'
     | 'system'
     | 'compactAtTokens'
     | 'cache'

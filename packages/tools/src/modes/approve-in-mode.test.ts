@@ -115,7 +115,8 @@ describe('accept-edits', () => {
     const paths = ['.env', '.git/config', '.vscode/tasks.json', '../x', '/etc/x', 'src/link'];
     for (const path of paths) expect([path, await on('write', { path })]).toEqual([path, 'ask']);
     expect(await on('write', { path: 'src/a.ts' })).toBe('ask');
-    expect(await on('edit', { path: 'src/a.ts' })).toBe('allow');
+    expect(await on('edit', { path: 'src/a.ts' })).toBe('ask');
+    expect(await on('edit', { path: 'other/a.ts' })).toBe('allow');
     const deny = { path: 'src/**', decision: 'deny' } as const;
     const strict = deciding({ mode: 'accept-edits', rules: [deny] });
     expect(await strict.on('write', { path: 'src/a.ts' })).toBe('deny');

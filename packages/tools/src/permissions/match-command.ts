@@ -77,8 +77,13 @@ const localGitCommands: ReadonlySet<string> = new Set(['add', 'commit']);
 export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): boolean {
   const { rule, about, words } = compiled;
   if (rule.decision === 'allow') return false;
-  if (about === 'path') return namesPath(compiled, part);
+  if (about === 'path') return countsFor(compiled, part) && namesPath(compiled, part);
   return about === 'command' && !rule.exact && looksLike(words, part.words, 'anything');
+}
+
+/** True if a command may use a path in the way that a rule is about. */
+function countsFor({ isForWrites = false }: CompiledRule, part: CommandPart): boolean {
+  return !isForWrites || part.targets.length > 0 || parseReadOnlyCommand(part.words) === undefined;
 }
 
 /**

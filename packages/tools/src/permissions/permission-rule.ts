@@ -1,14 +1,23 @@
 import { AgentError, type Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
 import { alternativesOf, globProblem } from '../workspace/compile-glob.ts';
-import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
+import {
+  entryMatcher,
+  type LexicalPath,
+  type NameTest,
+  pathMatcher,
+} from '../workspace/match-path.ts';
 import { recent } from '../workspace/real-form.ts';
 import { linkedGlobs, plainGlob } from '../workspace/real-globs.ts';
 import { splitCommand } from './split-command.ts';
+import { coveredUse, coversKind, type ToolKind } from './tool-kinds.ts';
 
 /** A rule that decides about certain tool calls. It matches a call if all of its fields match. */
 export interface PermissionRule {
-  /** A tool name or a glob of names, for example `github__*`. Default: any tool. */
+  /**
+   * A tool name or a glob of names, for example `github__*`. With `path`, a rule for `read`, `write` or `edit` that
+   * asks or denies covers all tools that read files, or all tools that change files. Default: any tool.
+   */
   readonly tool?: string | undefined;
   /**
    * A glob of paths, relative to the root or absolute, such as `src/**` or `/etc/**`. A glob without a
@@ -41,10 +50,14 @@ export interface PermissionRule {
 export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
+  /** True if the rule counts only for commands that may change the path. Default: false. */
+  readonly isForWrites?: boolean | undefined;
   matchesTool(name: string): boolean;
   /** The subject of the rule: paths, commands, hosts, or all calls of the tool. */
   readonly about: 'path' | 'command' | 'host' | 'tool';
   matchesPath(path: LexicalPath): boolean;
+  /** Tests of the names in a folder, for a rule that asks or denies. See `entryMatcher`. */
+  testsIn(folder: LexicalPath): readonly NameTest[];
   /**
    * The globs of a rule that asks or denies: its path, and absolute globs for the real paths behind links in it.
    * Empty for all other rules.
@@ -117,6 +130,27 @@ export function compileRule(
 }
 
 /**
+ * Returns the rules that decide about a tool. A rule that denies a path or asks about it for `read` or `write` covers
+ * all tools that read or change files. For commands, such a rule asks: the sandbox does not hide its path, because
+ * only this use of the path is denied.
+ */
+export function rulesForTool(
+  rules: readonly CompiledRule[],
+  tool: string,
+  kind: ToolKind,
+): readonly CompiledRule[] {
+  return rules.flatMap((one) => {
+    const { rule, about, matchesTool } = one;
+    if (matchesTool(tool)) return [one];
+    if (about !== 'path' || rule.decision === 'allow') return [];
+    if (coversKind(rule.tool, kind)) return [one];
+    const use = kind === 'run' ? coveredUse(rule.tool) : undefined;
+    if (use === undefined) return [];
+    return [{ ...one, rule: { ...rule, decision: 'ask' }, isForWrites: use === 'write' }];
+  });
+}
+
+/**
  * Returns a rule whose path has no parts without effect, such as in `src//a`. Returns the rule itself if there are
  * none. A rule that asks about or denies `.` covers everything in the root.
  */
@@ -130,7 +164,8 @@ export function plainRule(rule: PermissionRule): PermissionRule {
 }
 
 const noPath = {
-  ...{ matchesPath: () => false, globs: () => [], links: () => [], mayCoverMore: () => false },
+  ...{ matchesPath: () => false, testsIn: () => [], globs: () => [], links: () => [] },
+  mayCoverMore: () => false,
 };
 
 /** Returns the parts of a rule that are about its path. */
@@ -143,11 +178,16 @@ function pathParts(
   const matches = pathMatcher(path, { exact, isWide });
   // A rule that allows need not match the real path. The policy then asks.
   if (!isWide) return { ...noPath, matchesPath: matches };
-  const compiled = new Map<string, (path: LexicalPath) => boolean>();
+  const testsIn = entryMatcher(path, { exact });
+  const compiled = new Map<string, Pick<CompiledRule, 'matchesPath' | 'testsIn'>>();
   const behindLinks = recent(() => {
     const found = linkedGlobs(root, path, exact);
     for (const glob of found.globs)
-      if (!compiled.has(glob)) compiled.set(glob, pathMatcher(glob, { isWide }));
+      if (!compiled.has(glob))
+        compiled.set(glob, {
+          matchesPath: pathMatcher(glob, { isWide }),
+          testsIn: entryMatcher(glob),
+        });
     const matchers = found.globs.flatMap((glob) => compiled.get(glob) ?? []);
     return { ...found, matchers };
   });
@@ -155,7 +195,11 @@ function pathParts(
     links: () => behindLinks().links,
     mayCoverMore: () => !behindLinks().isComplete,
     matchesPath: (given) =>
-      matches(given) || behindLinks().matchers.some((matchesReal) => matchesReal(given)),
+      matches(given) || behindLinks().matchers.some(({ matchesPath }) => matchesPath(given)),
+    testsIn: (folder) => [
+      ...testsIn(folder),
+      ...behindLinks().matchers.flatMap((behind) => behind.testsIn(folder)),
+    ],
     globs: () => [
       { glob: path, exact },
       ...behindLinks().globs.map((glob) => ({ glob, exact: false })),

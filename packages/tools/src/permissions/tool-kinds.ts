@@ -75,6 +75,29 @@ export function toolKindOf(
   return named?.[tool] ?? 'other';
 }
 
+/**
+ * The kinds of tools that a rule covers in addition, if it denies a path or asks about it for the tool with this name.
+ * Otherwise the agent could use another tool in the same way. A rule for `grep`, `glob` or `ls` covers only that tool.
+ */
+const coveredKinds: Readonly<Record<string, readonly ToolKind[]>> = {
+  read: ['read', 'search'],
+  write: ['write'],
+  edit: ['write'],
+  apply_patch: ['write'],
+};
+
+/** True if a rule that denies a path or asks about it for `named` also covers all tools of a kind. */
+export function coversKind(named: string | undefined, kind: ToolKind): boolean {
+  if (named === undefined || !Object.hasOwn(coveredKinds, named)) return false;
+  return coveredKinds[named]?.includes(kind) === true;
+}
+
+/** The use of a path that a rule for this tool denies or asks about. Undefined for all other tools. */
+export function coveredUse(named: string | undefined): 'read' | 'write' | undefined {
+  if (coversKind(named, 'write')) return 'write';
+  return coversKind(named, 'read') ? 'read' : undefined;
+}
+
 /** Returns the names of all tools of a kind, sorted. */
 export function toolsOfKind(
   kind: ToolKind,

@@ -45,6 +45,12 @@ export interface UnaskedReading {
   guardProtected(call: PolicyCall, key: string): boolean;
   /** Undoes `guardProtected`, because a person has allowed exactly this call. */
   releaseProtected(call: PolicyCall, key: string): void;
+  /**
+   * Stores that a person, a rule for exactly this line, or a rule for all commands allowed a call, until
+   * `placeOf` is called. Without this, the command gets no additional variables of the environment. A later
+   * `guardProtected` for the call has precedence.
+   */
+  giveEnv(call: PolicyCall, key: string): void;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, key: string): Promise<ReadingPlace>;
 }
@@ -69,17 +75,20 @@ export function callKey(
 /**
  * Describes how a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`:
  * the profile of the sandbox applies, because a user, a rule or a mode allowed the command. The command
- * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change the links in `links`, cannot change or create the paths in
- * `protect`, and cannot create the names in `protectNew`. The sandbox stops a command if a path of `hideNew`
- * appears. `refused`: the command was allowed only with a
- * restriction, which is no longer possible.
+ * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change the links in `links`, cannot
+ * change or create the paths in `protect`, and cannot create the names in `protectNew`. The sandbox stops a
+ * command if a path of `hideNew` appears. With `getsEnv`, the command gets the additional variables of the environment. `refused`: the command
+ * was allowed only with a restriction, which is no longer possible.
  */
 export type ReadingPlace =
   | ({ readonly place: 'closed'; readonly hide: readonly string[] } & Pick<
       SandboxRequest,
       'hideNew'
     >)
-  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin' | 'links'> &
+  | ({ readonly place: 'profile'; readonly getsEnv?: boolean } & Pick<
+      DeniedPaths,
+      'hide' | 'pin' | 'links'
+    > &
       Pick<SandboxRequest, 'hideNew' | 'protect' | 'protectNew'>)
   | { readonly place: 'refused' };
 
@@ -105,6 +114,7 @@ export function unaskedReading(
   const allowed = new Set<string>();
   const hiding = new Set<string>();
   const guarding = new Set<string>();
+  const approved = new Set<string>();
   const markOf = (call: PolicyCall, key: string) => JSON.stringify([key, commandOf(call)]);
   const findDenied = async (tool: string): Promise<DeniedPaths> => {
     const { pin, links, ...own } = await findDeniedPaths(current(), tool);
@@ -158,7 +168,16 @@ export function unaskedReading(
       return true;
     },
     releaseProtected: (call, key) => void guarding.delete(markOf(call, key)),
+    giveEnv(call, key) {
+      approved.add(markOf(call, key));
+      // A call that a person refuses never starts. The oldest call then gets fewer variables.
+      for (const oldest of approved) {
+        if (approved.size <= maxAllowed) break;
+        approved.delete(oldest);
+      }
+    },
     async placeOf(call, key) {
+      const wasApproved = approved.delete(markOf(call, key));
       const mustGuard = guarding.delete(markOf(call, key));
       const wasAllowed = allowed.delete(markOf(call, key));
       const mustHide = hiding.delete(markOf(call, key));
@@ -187,7 +206,8 @@ export function unaskedReading(
         protectNew: isProtectedName,
       };
       const hideNew = policy.deniedPaths(call.tool).length === 0 ? undefined : isDenied;
-      return { place: 'profile', hide, hideNew, pin, links, ...guarded };
+      const getsEnv = wasApproved && !mustGuard;
+      return { place: 'profile', hide, hideNew, pin, links, getsEnv, ...guarded };
     },
   };
 }

@@ -62,6 +62,7 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
     hideDenied: async () => undefined,
     guardProtected: () => true,
     releaseProtected: () => {},
+    giveEnv: () => {},
     placeOf: async () => place,
   };
   const { sandbox } = found;
