@@ -7,14 +7,6 @@ import {
   type Tool,
 } from '@millrace/agent';
 import {
-  type JsonObject,
-  parseJson,
-  sessionId,
-  type ToolCallPart,
-  toolCallId,
-  toolCallPart,
-} from '@millrace/core';
-import {
   askUserTool,
   type BackgroundCommands,
   backgroundCommands,
@@ -43,7 +35,8 @@ import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.t
 import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
-import { runTool, runUserCommand } from './user-command.ts';
+import { rulesAllow, unaskedCalls } from './unasked-calls.ts';
+import { runUserCommand } from './user-command.ts';
 import { openWebSearch, unguardedSearch } from './web-search.ts';
 import {
   changingTools,
@@ -222,7 +215,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const { hooks } = extended;
   const { code } = extended.extensions;
   const wrapIn = (root?: string) => (tool: Tool) =>
-    withRenderer(code, hooks?.wrap(tool, root) ?? tool);
+    withRenderer(code, hooks?.wrap(tool, { root }) ?? tool);
   const wrap = wrapIn();
   const withShared = ({ reading, changing }: ToolLists, root?: string): ToolLists => ({
     reading: [...reading, ...parts.shared.reading].map(wrapIn(root)),
@@ -310,7 +303,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     mode: policy.mode,
     setMode: policy.setMode,
     policy: policy.current,
-    allows: (call, judged) => isAllowed(policy, call, judged, allTools()),
+    allows: (call, judged) => rulesAllow(policy.approve, call, judged, allTools()),
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
@@ -345,59 +338,19 @@ function readFilesOnStart(files: CommandFiles): Observer {
   return Object.assign(observe, { ignoresDeltas: true });
 }
 
-/**
- * Returns true if the current rules allow a call. Returns false for a call with invalid input. The
- * agent reports that error to the model.
- */
-async function isAllowed(
-  { approve }: SessionPolicy,
-  call: ToolCallPart,
-  judged: string | undefined,
-  tools: readonly Tool[],
-): Promise<boolean> {
-  const tool = tools.find(({ name }) => name === call.name);
-  const input = parseJson(call.arguments);
-  if (tool === undefined || !input.ok) return false;
-  const { name } = call;
-  // No call runs as a result of this decision, so the session and turn can be placeholders.
-  const nowhere = { session: sessionId('none'), turn: 0 };
-  const ruling = await approve({ name, call, tool, input: input.value, summary: name }, nowhere);
-  if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
-  return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
-}
-
 /** The calls that the user starts, in a message or with `!`. */
 function runsForUser(
-  parts: AgentParts,
-  policy: SessionPolicy,
+  { options, workspace, helpers, extended }: AgentParts,
+  { approve }: SessionPolicy,
 ): Pick<BuiltAgent, 'runUserCommand' | 'runUnasked'> {
-  const { options, workspace } = parts;
-  return {
-    runUserCommand: (command, signal) => runUserCommand(command, { ...options, workspace, signal }),
-    runUnasked: (name, input) => runUnasked(parts, policy, { name, input }),
-  };
-}
-
-/** The time limit of a call that a message of the user starts. */
-const unaskedMs = 15_000;
-
-/** Runs a call for a message of the user, if the current rules allow the call. */
-async function runUnasked(
-  { helpers, options }: AgentParts,
-  policy: SessionPolicy,
-  { name, input }: { readonly name: string; readonly input: JsonObject },
-): Promise<string | undefined> {
   // The tools of sub-agents continue no command in the background.
   const tools = [...helpers.reading, ...helpers.changing];
-  const tool = tools.find((one) => one.name === name);
-  const call = toolCallPart(toolCallId('user'), name, input);
-  try {
-    if (tool === undefined || !(await isAllowed(policy, call, undefined, tools))) return undefined;
-    const signals = [AbortSignal.timeout(unaskedMs), ...(options.signal ? [options.signal] : [])];
-    return await runTool(tool, input, { log: options.log, signal: AbortSignal.any(signals) });
-  } catch {
-    return undefined;
-  }
+  const { log, signal } = options;
+  return {
+    runUserCommand: (command, stop) =>
+      runUserCommand(command, { ...options, workspace, signal: stop }),
+    runUnasked: unaskedCalls({ approve, tools, hooks: extended.hooks, log, signal }),
+  };
 }
 
 /**
