@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ApprovalDecision,
   type ChangeVerdict,
@@ -134,31 +135,32 @@ export class SessionHooks {
       if (decision === 'deny') return ruling;
       if (outcome.blocked !== undefined)
         return { decision: 'deny', reason: `A hook blocked the call: ${outcome.blocked}` };
+      const { judged } = rest as { readonly judged?: string };
+      // Without a rule, an earlier approval for the session does not answer this question.
+      const ask = (reason: string) =>
+        ({ decision: 'ask', reason, ...(judged !== undefined && { judged }) }) as const;
       const { asked = await this.#unusableChange(call, outcome, root) } = outcome;
-      if (asked !== undefined) {
-        const { judged } = rest as { readonly judged?: string };
-        // Without a rule, an earlier approval for the session does not answer this question.
-        return { decision: 'ask', reason: asked, ...(judged !== undefined && { judged }) };
-      }
+      if (asked !== undefined) return ask(asked);
       if (decision !== 'ask') return ruling;
       if (outcome.isAllowed) return freely(call, at);
       const answer = await this.#answerFor(call, at, root);
-      if (answer.blocked !== undefined)
-        return { decision: 'deny', reason: `A hook denied the call: ${answer.blocked}` };
-      return answer.isAllowed ? freely(call, at) : ruling;
+      const { updatedInput: to, stopped, blocked = stopped } = answer;
+      // A call that no agent runs has no session. It is only denied.
+      if (stopped !== undefined) await this.#abort(at.session, stopped).catch(() => {});
+      if (blocked !== undefined)
+        return { decision: 'deny', reason: `A hook denied the call: ${blocked}` };
+      if (!answer.isAllowed) return ruling;
+      const input = to === undefined ? call.input : await this.#changedInput(call, to, root);
+      return isDeepStrictEqual(input, call.input) ? freely(call, at) : ask(otherInput);
     };
   }
 
-  /**
-   * Checks a call that no agent runs, before `approve` decides about it, as the guardrail checks other calls.
-   */
+  /** Checks a call that no agent runs, as the guardrail checks other calls. Call it before `approve`. */
   checkUnasked(call: CheckedToolCall, at: CallPlace): Promise<CallVerdict> {
     return this.#checkCall(call, at, undefined);
   }
 
-  /**
-   * Runs PostToolUse hooks after a tool, and adds their texts and those of PreToolUse hooks to the result.
-   */
+  /** Runs PostToolUse hooks after a tool, and adds their texts and those of PreToolUse hooks to the result. */
   wrap(tool: Tool, options: WrapOptions = {}): Tool {
     if (!this.#runner.has('PreToolUse', 'PostToolUse', 'PostToolUseFailure')) return tool;
     const execute = (input: unknown, context: ToolContext): ToolExecution => {
@@ -353,10 +355,9 @@ export class SessionHooks {
     };
     const request = { session, names, fields, signal, manyName };
     const outcome = await this.#run(event, request);
-    if (outcome.stopped !== undefined) {
-      if (isUnasked) throw new Error(outcome.stopped);
-      await submitCommand(this.#options.log, session, { type: 'abort', reason: outcome.stopped });
-    }
+    const { stopped } = outcome;
+    if (stopped !== undefined && isUnasked) throw new Error(stopped);
+    if (stopped !== undefined) await this.#abort(session, stopped);
     const key = contextKey(session, toolCallId);
     const before = this.#contexts.get(key) ?? [];
     this.#contexts.delete(key);
@@ -440,6 +441,10 @@ export class SessionHooks {
       );
   }
 
+  async #abort(session: string, reason: string): Promise<void> {
+    await submitCommand(this.#options.log, session, { type: 'abort', reason });
+  }
+
   async #run(event: HookEvent, request: Parameters<HookRunner['run']>[1]): Promise<HookOutcome> {
     if (!this.#runner.has(event)) return nothing;
     const { transcriptPath = await this.#transcripts.path(request.session) } = request;
@@ -460,6 +465,9 @@ interface EndedCall extends WrapOptions {
   readonly input: unknown;
   readonly context: ToolContext;
 }
+
+const otherInput =
+  'A hook allows this call only with a changed input, which an answer to a question cannot give it';
 
 const nothing: HookOutcome = { isAllowed: false, context: [] };
 
