@@ -36,6 +36,7 @@ import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { rulesAllow, unaskedCalls } from './unasked-calls.ts';
+import { findUnknownTools } from './unknown-tools.ts';
 import { runUserCommand } from './user-command.ts';
 import { openWebSearch, unguardedSearch } from './web-search.ts';
 import {
@@ -54,14 +55,14 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
   const isReadOnly = mode === 'read-only';
-  const linkProblems: string[] = [];
+  const problems = [...findUnknownTools(options)];
   const { hookFiles = [] } = options.extensions ?? {};
   const executedFiles = formsOfPaths([...hookFiles, ...(config.serverFiles ?? [])]);
   const [protection, project, branch] = await Promise.all([
     isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(
       cwd,
-      (problem) => linkProblems.push(problem),
+      (problem) => problems.push(problem),
       rules,
       options.extensions?.instructions,
     ),
@@ -122,7 +123,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     policy,
     modes: offeredModes({ first: mode, hasSandbox: sandbox !== undefined }),
     servers,
-    linkProblems,
+    problems,
     questions: createQuestions(options.ask),
     background,
     reading: readingTools(workspace, policy.current, background).map(withShortSchema),
@@ -181,7 +182,7 @@ interface AgentParts {
   readonly policy: SessionPolicy;
   readonly modes: readonly SessionMode[];
   readonly servers: ServerTools;
-  readonly linkProblems: readonly string[];
+  readonly problems: readonly string[];
   readonly extended: ConnectedExtensions;
   readonly questions: Questions;
   readonly background: BackgroundCommands | undefined;
@@ -261,7 +262,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const tools = isLive ? [...own, serverTools] : allTools();
   const problems = [
     ...[chosen.warning, parts.unconfined, unguardedSearch(options.config, extended.extensions)],
-    ...[...parts.linkProblems, ...extended.problems],
+    ...[...parts.problems, ...extended.problems],
   ];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
