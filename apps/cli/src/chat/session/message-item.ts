@@ -23,7 +23,7 @@ interface MessageOptions {
   /** Returns the output of commands that the user ran. */
   readonly takeOutputs: () => readonly string[];
   readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions'> &
-    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked'>>;
+    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked' | 'policy'>>;
   /** Returns true if the last message was sent in plan mode. */
   readonly isPlanning: () => boolean;
 }
@@ -48,7 +48,7 @@ export async function messageItem(
   // An editor attaches its files itself.
   const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
   const files = hasFiles ? await readMentionedFiles(text, run) : [];
-  const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
+  const mentioned = hasPictures ? await readPictures(text, { cwd, home, policy: built().policy?.() }) : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [
     ...new Set([...further, ...files]),
