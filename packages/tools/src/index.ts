@@ -59,6 +59,7 @@ export {
   permissionPolicy,
 } from './permissions/permission-policy.ts';
 export type { PermissionRule } from './permissions/permission-rule.ts';
+export type { AskedPath } from './permissions/read-only/asked-paths.ts';
 export {
   isLauncher,
   type SplitCommand,

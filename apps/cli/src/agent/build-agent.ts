@@ -57,7 +57,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const isReadOnly = mode === 'read-only';
   const problems = [...findUnknownTools(options)];
   const { hookFiles = [] } = options.extensions ?? {};
-  const executedFiles = formsOfPaths([...hookFiles, ...(config.serverFiles ?? [])]);
+  const { serverFiles = [], namedFile } = config;
+  // The next start runs the commands that the configuration names, outside of the sandbox.
+  const named = namedFile === undefined ? [] : [namedFile];
+  const executedFiles = formsOfPaths([...hookFiles, ...serverFiles, ...named]);
   const [protection, project, branch] = await Promise.all([
     isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(
@@ -126,14 +129,14 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     problems,
     questions: createQuestions(options.ask),
     background,
-    reading: readingTools(workspace, policy.current, background).map(withShortSchema),
+    reading: readingTools(workspace, policy.policies, background).map(withShortSchema),
     changing: isReadOnly
       ? []
       : changingTools(workspace, { ...commands, background, onTimeout }).map(withShortSchema),
     // The session of a sub-agent ends with its report, so no later run would receive the end of a background
     // command.
     helpers: {
-      reading: readingTools(workspace, policy.current).map(withShortSchema),
+      reading: readingTools(workspace, policy.policies).map(withShortSchema),
       changing: isReadOnly ? [] : changingTools(workspace, commands).map(withShortSchema),
     },
     shared: {

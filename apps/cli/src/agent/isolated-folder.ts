@@ -97,7 +97,7 @@ export async function isolatedFolders(
       const commands = { ...options.commands, sandbox, reading: decisions.reading };
       return {
         root,
-        reading: readingTools(own, decisions.current).map(withShortSchema),
+        reading: readingTools(own, decisions.policies).map(withShortSchema),
         changing: changingTools(own, commands).map(withShortSchema),
         decisions,
         instructions: options.instructionsAt(root),

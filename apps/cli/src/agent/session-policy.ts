@@ -38,6 +38,8 @@ export interface SessionPolicy extends FolderDecisions {
 /** The decisions about calls in one folder. */
 export interface FolderDecisions {
   current(): PermissionPolicy;
+  /** Returns the current policy, and the policies of further folders whose denied paths no call may use. */
+  policies(): readonly PermissionPolicy[];
   /**
    * Decides which commands can run in the sandbox without an approval. Undefined if there is no
    * sandbox.
@@ -96,6 +98,7 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     // of a skill that the user trusts.
     kinds: { task: 'free', read_output: 'free', skill: 'free', ...searchKind(options.searchHost) },
     searchesSkipDenied: true,
+    searchesSkipAsked: true,
     freeReading: true,
     hidesDenied: isConfined,
     executedFiles,
@@ -200,6 +203,7 @@ function folderDecisions(
   const confinedFreely = approveWith(current, () => (mode() === 'plan' ? 'plan' : 'auto'));
   return {
     current,
+    policies: () => [current(), ...(elsewhere?.() ?? [])],
     reading,
     approve,
     decideChange: (path) => decideChange(path, current(), workspace),

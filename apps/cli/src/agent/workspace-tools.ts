@@ -22,14 +22,14 @@ import {
 /** Returns the tools that only read. */
 export function readingTools(
   workspace: Workspace,
-  policy: () => PermissionPolicy,
+  policies: () => readonly PermissionPolicy[],
   running?: BackgroundCommands | undefined,
 ): readonly Tool[] {
   return [
     withOutsidePaths(workspace, readTool, 'file'),
     withOutsidePaths(workspace, lsTool, 'folder'),
-    searchTool(grepTool, workspace, policy),
-    searchTool(globTool, workspace, policy),
+    searchTool(grepTool, workspace, policies),
+    searchTool(globTool, workspace, policies),
     readOutputTool({ running }),
   ];
 }
@@ -76,17 +76,17 @@ function shortSchema(schema: JsonValue): JsonValue {
 }
 
 /**
- * Creates a search tool that hides denied paths. The tool reads the policy on every call, so rules
- * that are added later apply too.
+ * Creates a search tool that hides denied paths. The tool reads the policies on every call, so rules
+ * that are added later apply too. They also apply to a search of a folder that contains the workspace.
  */
 function searchTool(
   make: (options: SearchToolOptions) => Tool,
   workspace: Workspace,
-  policy: () => PermissionPolicy,
+  policies: () => readonly PermissionPolicy[],
 ): Tool {
   const makeIn = (root: Workspace) => {
     const tool = make({ workspace: root });
-    const currentTool = () => make({ workspace: root, exclude: policy().deniedPaths(tool.name) });
+    const currentTool = () => make({ workspace: root, policies: policies() });
     return {
       ...tool,
       execute: (input: unknown, context: ToolContext) => currentTool().execute(input, context),

@@ -16,6 +16,8 @@ interface SandboxSources {
   readonly env: Env;
   /** The path of the session store. Undefined if it is not configured. */
   readonly store: string | undefined;
+  /** The file that `--config` or `MILLRACE_CONFIG` names. Default: none. */
+  readonly named?: Layer | undefined;
 }
 
 /**
@@ -23,7 +25,7 @@ interface SandboxSources {
  * earlier file. The `hide` lists are an exception: all of them are combined. So a project's file
  * cannot reveal paths that the user hides.
  */
-export function mergeSandbox({ layers, args, env, store }: SandboxSources): SandboxConfig {
+export function mergeSandbox({ layers, args, env, store, named }: SandboxSources): SandboxConfig {
   const merged: FileSandbox = Object.assign({}, ...layers.map(({ settings }) => settings.sandbox));
   const hidden = layers.flatMap(({ settings }) => settings.sandbox?.hide ?? []);
   const chosen = args.sandbox ?? merged.profile;
@@ -32,6 +34,9 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
   const own = [
     ...[userConfigFolder(env), userDataFolder(env), worktreesFolder(env)],
     ...storeFiles(store),
+    // Like the user's own settings, it can contain keys. A file of the project stays visible: git would show a
+    // hidden file as changed.
+    ...(named?.owner === 'user' ? [named.file.path] : []),
   ];
   return {
     profile: chosen ?? 'workspace',

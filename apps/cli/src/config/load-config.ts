@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isDecimal } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
@@ -49,6 +50,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const place = await findServerPlace(env, cwd);
   const mcpServers = mergeMcpServers(layers, { env, cwd, place }, warn);
   const store = resolveStore(args.store ?? fromEnv.store, layers, cwd);
+  const named = onlyFile === undefined ? undefined : await fileOnDisk(layers[0]);
   const permissions = denyOwnPaths(await mergePermissions(layered, args), storeFiles(store));
   return {
     model: args.model ?? fromEnv.model ?? fromFiles('model'),
@@ -57,9 +59,10 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     system: args.system ?? fromEnv.system ?? fromFiles('system'),
     limits: mergeLimits(args, fromEnv, layers),
     permissions,
-    sandbox: mergeSandbox({ layers, args, env, store }),
+    sandbox: mergeSandbox({ layers, args, env, store, named }),
     commands: mergeCommands(layers),
     serverFiles: await protectedServerFiles(mcpServers, cwd),
+    namedFile: named?.file.path,
     mcpServers,
     store,
     chain: fromFiles('chain'),
@@ -74,6 +77,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     foldersFile,
     untrusted,
   };
+}
+
+/** Returns the layer if its file can be read again at the next start. A pipe of a shell cannot. */
+async function fileOnDisk(layer: Layer | undefined): Promise<Layer | undefined> {
+  const entry = layer && (await stat(layer.file.path).catch(() => undefined));
+  return entry?.isFile() === true ? layer : undefined;
 }
 
 /**

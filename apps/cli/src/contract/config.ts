@@ -25,6 +25,10 @@ export interface Config {
   readonly mcpServers: readonly ConfiguredMcpServer[];
   /** The absolute paths of the project's files that MCP servers execute. Default: none. */
   readonly serverFiles?: readonly string[] | undefined;
+  /**
+   * The absolute path of the configuration file that `--config` or `MILLRACE_CONFIG` names. Default: none.
+   */
+  readonly namedFile?: string | undefined;
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
   /** If true, each session of the store gets a hash chain for `millrace verify`. Default: false. */

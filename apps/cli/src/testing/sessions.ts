@@ -51,23 +51,39 @@ export async function withSubAgent(
   return { session, child };
 }
 
-/** Appends `count` items to a session, alternating between user and assistant. */
-export async function fillSession(log: Log, session: SessionId, count: number): Promise<void> {
+/**
+ * Appends `count` items to a session, alternating between user and assistant. The messages of the user name the
+ * folder `cwd`, as those of the terminal do.
+ */
+export async function fillSession(
+  log: Log,
+  session: SessionId,
+  count: number,
+  cwd = '/folder',
+): Promise<void> {
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const driver = await log.open(session);
-  const drafts = Array.from({ length: count }, (_, index) => itemDrafts(index, ids));
+  const drafts = Array.from({ length: count }, (_, index) => itemDrafts(index, ids, cwd));
   await driver.append(drafts.flat());
   await driver.release();
 }
 
-function itemDrafts(index: number, ids: Ids): readonly DraftRecord[] {
+function itemDrafts(index: number, ids: Ids, cwd: string): readonly DraftRecord[] {
   const at = { turn: 0, attempt: 0 };
   const id = itemId(`filled-${index}`);
   const writer = new DeltaWriter({ itemId: id, ...at, ids });
   writer.whole({ kind: 'text', text: `Message number ${index}.` });
   const kind = index % 2 === 0 ? 'user' : 'assistant';
   return [
-    { ...at, fact: { type: 'item_started', itemId: id, kind } },
+    {
+      ...at,
+      fact: {
+        type: 'item_started',
+        itemId: id,
+        kind,
+        ...(kind === 'user' && { metadata: { cwd } }),
+      },
+    },
     ...writer.take().map((delta): DraftRecord => ({ ...at, delta })),
     { ...at, fact: { type: 'item_finished', itemId: id } },
   ];

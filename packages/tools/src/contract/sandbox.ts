@@ -146,6 +146,11 @@ export interface SandboxRequest {
    */
   readonly pin?: readonly string[] | undefined;
   /**
+   * Absolute paths of links that the command must not remove or replace. The sandbox restores them and stops the
+   * command. Default: none.
+   */
+  readonly links?: readonly string[] | undefined;
+  /**
    * Paths that this command must not change or create, relative to the workspace or absolute, in addition to
    * `SandboxOptions.protect`. Default: none.
    */

@@ -11,7 +11,7 @@ import { splitCommand } from '../permissions/split-command.ts';
 import { parseStandingRule } from '../permissions/standing-rule.ts';
 import { withAllChanges } from '../permissions/suggest-rule.ts';
 import { isFetchKind, isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
-import { sandboxRuleNames } from '../sandbox/approve-in-sandbox.ts';
+import { isAllowedOnPurpose } from '../sandbox/approve-in-sandbox.ts';
 import {
   asksForMore,
   type CallPlace,
@@ -163,19 +163,7 @@ function guardPrefixRule(
   { policy, reading, at }: CommandContext,
 ): boolean {
   const call = callOf(pending);
-  const more = asksForMore(call);
-  if (more === 'outside') return true;
-  const tool = more === undefined ? call.tool : sandboxRuleNames[more];
-  const isKept = ({ decision, command, exact, yields }: PermissionRule) =>
-    decision !== 'allow' || exact === true || (command === undefined && yields !== true);
-  const strict = permissionPolicy({
-    ...policy,
-    rules: policy.rules.filter(isKept),
-    remembered: policy.remembered.filter(isKept),
-    kinds: { ...policy.kinds, [tool]: 'run' },
-  });
-  const command = commandOf(call);
-  if (strict.decide({ tool, input: { command } }).decision === 'allow') return true;
+  if (asksForMore(call) === 'outside' || isAllowedOnPurpose(policy, call)) return true;
   return reading.guardProtected(call, callKey(pending, at));
 }
 

@@ -158,3 +158,47 @@ test('18.538: a long line with few different words is checked, and needs no ques
   expect(await decide(line)).toBe('allow');
   expect(await decide(`${line} .env`)).toBe('ask');
 });
+
+describe('the variables that the user adds to the environment', () => {
+  const at = { session: sessionId('s'), turn: 1 };
+  const modes = ['ask', 'accept-edits', 'auto'] as const;
+  const placeWith = async (rule: PermissionRule, mode: PermissionMode, place: CallPlace = at) => {
+    const { decide, confinement } = autoMode({ mode, rules: [rule] });
+    const decision = await decide('make test', place);
+    return { decision, ...(await confinement('make test', place)) };
+  };
+
+  test.each(
+    modes.flatMap((mode) =>
+      [
+        { tool: 'bash', command: 'make test', decision: 'allow' } as const,
+        { tool: 'bash', decision: 'allow', yields: true } as const,
+      ].map((rule) => [mode, rule] as const),
+    ),
+  )('18.693: attack: a command in the mode %s gets them with the rule %j', async (mode, rule) => {
+    const place = await placeWith(rule, mode);
+    expect(place).toMatchObject({ decision: 'allow', place: 'profile', getsEnv: false });
+  });
+
+  test.each(modes)(
+    '18.694: a command in the mode %s gets them with a rule for the line, and for all commands',
+    async (mode) => {
+      for (const more of [{ command: 'make test', exact: true }, {}])
+        expect(await placeWith({ tool: 'bash', ...more, decision: 'allow' }, mode)).toMatchObject({
+          ...{ decision: 'allow', place: 'profile', getsEnv: true },
+        });
+    },
+  );
+
+  test('18.694: a command that a person approves gets them', async () => {
+    const rule = { tool: 'bash', command: 'make test', decision: 'ask' } as const;
+    const answered = { ...at, isAnswered: true };
+    for (const mode of modes)
+      expect(await placeWith(rule, mode, answered)).toMatchObject({ getsEnv: true });
+  });
+
+  test('18.695: attack: a command without a decision about it gets them', async () => {
+    const { confinement } = autoMode();
+    expect(await confinement('make test', at)).toMatchObject({ getsEnv: false });
+  });
+});

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Approval } from '@millrace/agent';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
-import { isDeniedBelow, isDeniedPath, mayReach, mayShowHistory } from './denied-paths.ts';
+import { isDeniedPath, mayReach, mayShowHistory, reasonToAsk } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
@@ -18,7 +18,13 @@ import {
   type ReadPath,
 } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
-import { type FetchKind, isFetchKind, type PathKind, type ToolKind } from './tool-kinds.ts';
+import {
+  type FetchKind,
+  isFetchKind,
+  type PathCall,
+  type PathKind,
+  type ToolKind,
+} from './tool-kinds.ts';
 
 /** A tool call that the policy decides on. */
 export interface PolicyCall {
@@ -46,6 +52,8 @@ export interface DecisionContext {
   readonly kind: ToolKind;
   /** True if searches omit denied paths. */
   readonly skipsDenied: boolean;
+  /** True if searches omit files for which a rule asks. */
+  readonly skipsAsked: boolean;
   /** See `PolicyData.executedFiles`. The paths are in lower case. */
   readonly executed: ReadonlySet<string>;
   readonly read?: CommandContext['read'];
@@ -89,7 +97,7 @@ export function decide(
 function decidePaths(
   call: PolicyCall,
   rules: readonly CompiledRule[],
-  { root, skipsDenied, executed }: DecisionContext,
+  { root, skipsDenied, skipsAsked, executed }: DecisionContext,
   kind: PathKind,
 ): PolicyDecision {
   const given = pathOf(call);
@@ -99,7 +107,9 @@ function decidePaths(
   const paths = named.absolute === real.absolute ? [named] : [named, real];
   const isExecuted = paths.some(({ absolute }) => executed.has(absolute.toLowerCase()));
   const obeyedName = call.obeyedName ?? (isExecuted ? basename(real.absolute) : undefined);
-  const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied, obeyedName }));
+  // The tool `glob` shows only names.
+  const shows = { skipsDenied, skipsAsked: skipsAsked || call.tool === 'glob' };
+  const rulings = paths.map((path) => decidePath(rules, { kind, path, ...shows, obeyedName }));
   const ruling = strictest(rulings) ?? unclearInput(call);
   if (paths.length === 1) return ruling;
   // The user who decides must see the used file, whichever of the two paths caused the decision.
@@ -372,17 +382,6 @@ function displayCommand({ words }: CommandPart): string {
   return `\`${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}\``;
 }
 
-export interface PathCall {
-  readonly kind: PathKind;
-  readonly path: LexicalPath;
-  /** True if searches omit denied paths. */
-  readonly skipsDenied: boolean;
-  /** True if the call shows only names, sizes and dates of files, and no content. Default: false. */
-  readonly isNamesOnly?: boolean | undefined;
-  /** See `PolicyCall.obeyedName`. */
-  readonly obeyedName?: string | undefined;
-}
-
 /** Decides on the use of a path with the rules of the tool that uses it. */
 export function decidePath(rules: readonly CompiledRule[], call: PathCall): PolicyDecision {
   const { kind, path } = call;
@@ -390,12 +389,8 @@ export function decidePath(rules: readonly CompiledRule[], call: PathCall): Poli
   const deciding = decidingRule(fitting);
   const isAllowed =
     deciding === undefined ? kind !== 'write' && path.isInside : deciding.rule.decision === 'allow';
-  const hidden = kind === 'search' && isAllowed && !call.skipsDenied && !deciding?.isRemembered;
-  const denied = hidden ? rules.find((compiled) => isDeniedBelow(compiled, path)) : undefined;
-  if (denied !== undefined) {
-    const reason = `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
-    return { decision: 'ask', reason };
-  }
+  const doubt = isAllowed && reasonToAsk(rules, call, deciding);
+  if (doubt) return { decision: 'ask', reason: doubt };
   const protection = isAllowed ? protectionOf(call) : undefined;
   if (protection !== undefined && !fitting.some((one) => isMeantFor(one, protection)))
     return { decision: 'ask', reason: `${path.shown} ${protectionText[protection.why]}` };

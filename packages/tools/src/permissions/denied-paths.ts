@@ -1,8 +1,10 @@
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
 import type { CompiledRule } from './permission-rule.ts';
+import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import type { ReadPath } from './read-only/read-only-command.ts';
 import { baseName, type Word } from './split-command.ts';
+import type { PathCall } from './tool-kinds.ts';
 
 /** True if a rule denies paths. */
 export function isDeniedPath({ rule, about }: CompiledRule): boolean {
@@ -39,19 +41,51 @@ export function mayReach(
   );
 }
 
+/**
+ * Returns the reason to ask about a path that the rules allow. A search of a folder would show a denied path, or a
+ * rule has too many links to follow. Returns undefined if there is no reason.
+ */
+export function reasonToAsk(
+  rules: readonly CompiledRule[],
+  { kind, path, skipsDenied, skipsAsked, isNamesOnly, isHistory }: PathCall,
+  deciding: CompiledRule | undefined,
+): string | undefined {
+  if (deciding?.isRemembered) return undefined;
+  const isSearched = kind === 'search' && !skipsDenied;
+  const denied = isSearched ? rules.find((one) => isDeniedBelow(one, path)) : undefined;
+  if (denied !== undefined)
+    return `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
+  const showsContent = isHistory || (isNamesOnly !== true && !skipsAsked);
+  const asked = kind === 'search' && showsContent ? askedBelow(rules, path) : undefined;
+  if (asked !== undefined)
+    return `A search of ${path.shown} would show ${asked}, which needs approval`;
+  const unclear = rules.find((one) => one.mayCoverMore());
+  return (
+    unclear &&
+    `The rule for ${unclear.rule.path} has too many links to follow, so it may cover ${path.shown}`
+  );
+}
+
 /** True if a rule may deny a path inside the folder. */
-export function isDeniedBelow(
-  { rule, about, globs }: CompiledRule,
+function isDeniedBelow(rule: CompiledRule, folder: LexicalPath): boolean {
+  return isDeniedPath(rule) && rule.globs().some((glob) => mayMatchBelow(glob, folder));
+}
+
+/** Returns the path of a rule that may ask about a path inside the folder. */
+function askedBelow(rules: readonly CompiledRule[], folder: LexicalPath): string | undefined {
+  return askedPathsOf(rules).find((one) => one.decision === 'ask' && mayMatchBelow(one, folder))
+    ?.glob;
+}
+
+function mayMatchBelow(
+  { glob, exact }: Pick<AskedPath, 'glob' | 'exact'>,
   { shown, absolute }: LexicalPath,
 ): boolean {
-  if (about !== 'path' || rule.decision !== 'deny') return false;
-  return globs().some(({ glob, exact }) => {
-    // A glob without a slash matches names in any folder.
-    if (!exact && !glob.includes('/')) return true;
-    const base = folderPrefix(exact ? glob : splitGlob(glob).base);
-    const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
-    return base.startsWith(folder) || folder.startsWith(base);
-  });
+  // A glob without a slash matches names in any folder.
+  if (!exact && !glob.includes('/')) return true;
+  const base = folderPrefix(exact ? glob : splitGlob(glob).base);
+  const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
+  return base.startsWith(folder) || folder.startsWith(base);
 }
 
 function folderPrefix(path: string): string {

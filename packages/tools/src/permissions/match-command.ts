@@ -77,7 +77,7 @@ const localGitCommands: ReadonlySet<string> = new Set(['add', 'commit']);
 export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): boolean {
   const { rule, about, words } = compiled;
   if (rule.decision === 'allow') return false;
-  if (about === 'path') return rule.decision === 'deny' && namesPath(compiled, part);
+  if (about === 'path') return namesPath(compiled, part);
   return about === 'command' && !rule.exact && looksLike(words, part.words, 'anything');
 }
 

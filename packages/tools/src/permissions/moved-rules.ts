@@ -1,7 +1,7 @@
 import { AgentError } from '@millrace/agent';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
-import { escapeGlob, realGlobs, splitGlob } from '../workspace/real-globs.ts';
+import { escapeGlob, linkedGlobs, splitGlob } from '../workspace/real-globs.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
 /**
@@ -26,7 +26,7 @@ function movedGlobs(rule: PermissionRule, from: string, to: string): readonly st
   if (path === undefined) return [];
   const moved = movedGlob(rule, from, to);
   if (decision === 'allow') return moved;
-  const behindLinks = realGlobs(from, path, exact).flatMap((glob) =>
+  const behindLinks = linkedGlobs(from, path, exact).globs.flatMap((glob) =>
     movedGlob({ ...rule, path: glob, exact: false }, from, to),
   );
   // An exact path can contain wildcards, so it can be equal only to the path itself.

@@ -297,7 +297,12 @@ describe('a command that names a denied path', () => {
     expect(run('cat a >secret/b')).toBe('ask');
   });
 
-  test.each(['cat env', 'cat .env.example', 'cat docs/a', 'cat secrets'])('is not %j', (command) =>
+  test('is asked for if a rule asks about the path', () => {
+    expect(run('cat docs/a')).toBe('ask');
+    expect(withRules(...rules, { decision: 'allow' }).run('cat docs/a')).toBe('allow');
+  });
+
+  test.each(['cat env', 'cat .env.example', 'cat secrets'])('is not %j', (command) =>
     expect(run(command)).toBe('allow'),
   );
 

@@ -12,8 +12,9 @@ import {
   type PolicyDecision,
   pathOf,
 } from './decide.ts';
-import { mayReach } from './denied-paths.ts';
-import { compileRule, type PermissionRule } from './permission-rule.ts';
+import { isDeniedPath, mayReach } from './denied-paths.ts';
+import { compileRule, type PermissionRule, plainRule } from './permission-rule.ts';
+import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
 import { isFetchKind, isPathKind, type ToolKind, toolKindOf } from './tool-kinds.ts';
@@ -35,6 +36,11 @@ export interface PolicyData {
    * searched folder is then no reason to ask. Default: false.
    */
   readonly searchesSkipDenied?: boolean | undefined;
+  /**
+   * True if the tool `grep` omits the files for which a rule asks (`policies: [policy]`). Such a file below the
+   * searched folder is then no reason to ask. Default: false.
+   */
+  readonly searchesSkipAsked?: boolean | undefined;
   /**
    * True if read-only commands inside the root are allowed without a rule. Examples are `ls`, `grep` and `git
    * status`, with known options, on paths that tools may read. The policy itself does not resolve links, but
@@ -95,6 +101,17 @@ export interface PermissionPolicy extends PolicyData {
    * leads through a link, the result also has its real path.
    */
   deniedPaths(tool: string): readonly string[];
+  /** Returns the rules that ask about paths for a tool. The search tools use it: see their option `policies`. */
+  askedPaths(tool: string): readonly AskedPath[];
+  /** Returns the links in the root through which the rules that deny paths for a tool lead. */
+  deniedLinks(tool: string): DeniedLinks;
+}
+
+/** The links in the root through which rules lead. */
+interface DeniedLinks {
+  readonly links: readonly string[];
+  /** The path of a rule with too many folders and links to follow. Undefined if there is none. */
+  readonly tooMany: string | undefined;
 }
 
 const maxRemembered = 1000;
@@ -105,9 +122,10 @@ const maxRemembered = 1000;
  */
 const optionNames: OptionNames<PermissionPolicy> = {
   ...{ root: true, rules: true, remembered: true, kinds: true },
-  ...{ searchesSkipDenied: true, freeReading: true, hidesDenied: true, executedFiles: true },
+  ...{ searchesSkipDenied: true, searchesSkipAsked: true, freeReading: true },
+  ...{ hidesDenied: true, executedFiles: true },
   ...{ decide: true, remember: true, ruleFor: true, mayRead: true, mayReach: true },
-  deniedPaths: true,
+  ...{ deniedPaths: true, deniedLinks: true, askedPaths: true },
 };
 
 /**
@@ -127,7 +145,9 @@ const optionNames: OptionNames<PermissionPolicy> = {
  */
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   assertKnownOptions('permissionPolicy', data, optionNames);
-  const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
+  const { root, kinds, searchesSkipDenied = false, searchesSkipAsked = false } = data;
+  const rules = (data.rules ?? []).map(plainRule);
+  const remembered = (data.remembered ?? []).map(plainRule);
   const { freeReading = false, hidesDenied = false } = data;
   const executed = new Set(data.executedFiles?.map((path) => path.toLowerCase()));
   if (!isAbsolute(root))
@@ -140,8 +160,9 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     ...remembered.map((rule) => compileRule(rule, true, root)),
   ];
   const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
-  const mayRead = ({ path, kind, isNamesOnly }: ReadPath) => {
-    const place = { kind, path: lexicalPath(root, path), skipsDenied: false, isNamesOnly };
+  const mayRead = ({ path, kind, ...shown }: ReadPath) => {
+    const skips = { skipsDenied: false, skipsAsked: false };
+    const place = { kind, path: lexicalPath(root, path), ...skips, ...shown };
     return decidePath(rulesOf(kind === 'read' ? 'read' : 'grep'), place).decision === 'allow';
   };
   const read = (words: readonly Word[]) => {
@@ -156,7 +177,8 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     remembered,
     decide(call) {
       const kind = toolKindOf(call.tool, kinds, call.isRemote);
-      const at = { root, kind, skipsDenied: searchesSkipDenied, hidesDenied, executed };
+      const skips = { skipsDenied: searchesSkipDenied, skipsAsked: searchesSkipAsked };
+      const at = { root, kind, ...skips, hidesDenied, executed };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,
@@ -168,6 +190,14 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
       rulesOf(tool).flatMap(({ rule, globs }) =>
         rule.decision === 'deny' ? globs().map(({ glob }) => glob) : [],
       ),
+    askedPaths: (tool) => askedPathsOf(rulesOf(tool)),
+    deniedLinks(tool) {
+      const denied = rulesOf(tool).filter(isDeniedPath);
+      return {
+        links: [...new Set(denied.flatMap(({ links }) => links()))],
+        tooMany: denied.find(({ mayCoverMore }) => mayCoverMore())?.rule.path,
+      };
+    },
   };
 }
 

@@ -1,9 +1,9 @@
 import { AgentError, type Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
-import { globProblem } from '../workspace/compile-glob.ts';
+import { alternativesOf, globProblem } from '../workspace/compile-glob.ts';
 import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { recent } from '../workspace/real-form.ts';
-import { realGlobs } from '../workspace/real-globs.ts';
+import { linkedGlobs, plainGlob } from '../workspace/real-globs.ts';
 import { splitCommand } from './split-command.ts';
 
 /** A rule that decides about certain tool calls. It matches a call if all of its fields match. */
@@ -50,6 +50,10 @@ export interface CompiledRule {
    * Empty for all other rules.
    */
   globs(): readonly RuleGlob[];
+  /** The links in the root through which the path of a rule that asks or denies leads. */
+  links(): readonly string[];
+  /** True if the rule may cover more real paths, because there are too many folders and links to follow. */
+  mayCoverMore(): boolean;
   matchesHost(host: string): boolean;
   /** The words with which a command must begin. */
   readonly words: readonly string[];
@@ -91,8 +95,14 @@ export function compileRule(
   // The policy compares paths without such parts, so the rule would never apply.
   if (decision !== 'allow' && path?.split('/').includes('..'))
     throw invalidRuleError(rule, 'its path contains "..". Write the absolute path');
-  if (decision !== 'allow' && path !== undefined && /^~(?:\/|$)/.test(path))
-    throw invalidRuleError(rule, 'nothing replaces "~" in its path. Write the absolute path');
+  const [, unknown] = /^(~|\$[A-Z_]+|\$\{\w+\})(?:\/|$)/.exec(path ?? '') ?? [];
+  if (decision !== 'allow' && unknown !== undefined)
+    throw invalidRuleError(
+      rule,
+      `nothing replaces "${unknown}" in its path. Write the absolute path`,
+    );
+  if (decision !== 'allow' && !exact && path !== undefined && alternativesOf(path) === undefined)
+    throw invalidRuleError(rule, 'a group or a set in its path has slashes. Write a rule for each');
   const problem = globProblem(tool) ?? (exact ? undefined : globProblem(path ?? ''));
   if (problem !== undefined) throw invalidRuleError(rule, problem);
   return {
@@ -106,21 +116,44 @@ export function compileRule(
   };
 }
 
+/**
+ * Returns a rule whose path has no parts without effect, such as in `src//a`. Returns the rule itself if there are
+ * none. A rule that asks about or denies `.` covers everything in the root.
+ */
+export function plainRule(rule: PermissionRule): PermissionRule {
+  const { path, exact = false, decision } = rule;
+  if (path === undefined || path === '') return rule;
+  const plain = plainGlob(path).replace(exact ? /^\.\// : '', '');
+  const isAll = plain === '.' && !exact && decision !== 'allow';
+  if (isAll) return { ...rule, path: '**' };
+  return plain === path || plain === '.' ? rule : { ...rule, path: plain };
+}
+
+const noPath = {
+  ...{ matchesPath: () => false, globs: () => [], links: () => [], mayCoverMore: () => false },
+};
+
 /** Returns the parts of a rule that are about its path. */
 function pathParts(
   { path, exact = false, decision }: PermissionRule,
   root: string,
-): Pick<CompiledRule, 'matchesPath' | 'globs'> {
-  if (path === undefined) return { matchesPath: () => false, globs: () => [] };
+): Pick<CompiledRule, keyof typeof noPath> {
+  if (path === undefined) return noPath;
   const isWide = decision !== 'allow';
   const matches = pathMatcher(path, { exact, isWide });
   // A rule that allows need not match the real path. The policy then asks.
-  if (!isWide) return { matchesPath: matches, globs: () => [] };
+  if (!isWide) return { ...noPath, matchesPath: matches };
+  const compiled = new Map<string, (path: LexicalPath) => boolean>();
   const behindLinks = recent(() => {
-    const globs = realGlobs(root, path, exact);
-    return { globs, matchers: globs.map((glob) => pathMatcher(glob, { isWide })) };
+    const found = linkedGlobs(root, path, exact);
+    for (const glob of found.globs)
+      if (!compiled.has(glob)) compiled.set(glob, pathMatcher(glob, { isWide }));
+    const matchers = found.globs.flatMap((glob) => compiled.get(glob) ?? []);
+    return { ...found, matchers };
   });
   return {
+    links: () => behindLinks().links,
+    mayCoverMore: () => !behindLinks().isComplete,
     matchesPath: (given) =>
       matches(given) || behindLinks().matchers.some((matchesReal) => matchesReal(given)),
     globs: () => [

@@ -1,3 +1,5 @@
+import type { LexicalPath } from '../workspace/match-path.ts';
+
 /**
  * The kind of a tool. `run` executes a `command`. `fetch` loads a `url`. `fetch:` and a host, such as
  * `fetch:api.example.com`, sends its input to that host. `free` needs no permission. `other` is unknown.
@@ -80,4 +82,20 @@ export function toolsOfKind(
 ): readonly string[] {
   const names = new Set([...Object.keys(toolKinds), ...Object.keys(own)]);
   return [...names].filter((name) => toolKindOf(name, own) === kind).sort();
+}
+
+/** The use of a path. */
+export interface PathCall {
+  readonly kind: PathKind;
+  readonly path: LexicalPath;
+  /** True if searches omit denied paths. */
+  readonly skipsDenied: boolean;
+  /** True if searches omit files for which a rule asks. */
+  readonly skipsAsked: boolean;
+  /** True if the call shows older content of everything below the path. Default: false. */
+  readonly isHistory?: boolean | undefined;
+  /** True if the call shows only names, sizes and dates of files, and no content. Default: false. */
+  readonly isNamesOnly?: boolean | undefined;
+  /** See `PolicyCall.obeyedName`. */
+  readonly obeyedName?: string | undefined;
 }

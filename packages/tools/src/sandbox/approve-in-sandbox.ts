@@ -1,10 +1,10 @@
-import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
+import type { Approval, ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { SandboxProblem } from '../contract/sandbox.ts';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
-import { commandOf } from '../permissions/decide.ts';
+import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
-import { confinedRuleText } from '../permissions/standing-rule.ts';
+import { confinedRuleText, parseStandingRule } from '../permissions/standing-rule.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { asksForMore, type CallPlace, callKey, type UnaskedReading } from './unasked-reading.ts';
 
@@ -32,11 +32,11 @@ export function approveInSandbox(
   approve: Approve,
   reading: UnaskedReading,
 ): Approve {
-  return async (pending, at) => {
-    const call = { tool: pending.call.name, input: pending.input };
+  const decide = async (pending: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision> => {
+    const call = callOf(pending);
     const ruling = await approve(pending, at);
     if (call.tool !== confinedTool) return ruling;
-    if ((typeof ruling === 'string' ? ruling : ruling.decision) === 'deny') return ruling;
+    if (decisionOf(ruling) === 'deny') return ruling;
     const more = asksForMore(call);
     const key = callKey(pending, at);
     const decideWith = async (policy: PermissionPolicy): Promise<ApprovalDecision> =>
@@ -46,17 +46,69 @@ export function approveInSandbox(
     // A command outside of the sandbox sees denied paths. A command with network is still in the sandbox.
     if (more === 'outside') return decideWith(unhidden(current()));
     const decided = more === undefined ? confined(ruling) : await decideWith(current());
-    if (isAllowed(decided)) {
+    if (decisionOf(decided) === 'allow') {
       const gap = await reading.hideDenied(call, key);
       return gap === undefined ? decided : withGap(await decideWith(unhidden(current())), gap);
     }
     if (more !== undefined || !(await reading.allow(call, key))) return decided;
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
+  return async (pending, at) => {
+    const ruling = await decide(pending, at);
+    const call = callOf(pending);
+    const isConfined = call.tool === confinedTool && asksForMore(call) !== 'outside';
+    if (isConfined && isMeant(current(), call, ruling, at))
+      reading.giveEnv(call, callKey(pending, at));
+    return ruling;
+  };
 }
 
-function isAllowed(ruling: ApprovalDecision): boolean {
-  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
+function callOf({ call, input }: CheckedToolCall): PolicyCall {
+  return { tool: call.name, input };
+}
+
+/**
+ * True if a person or a rule allows exactly this line, or a rule allows all commands. The program of any other
+ * line can be a script of the repository, which could print the variables that the user adds to the environment.
+ */
+function isMeant(
+  policy: PermissionPolicy,
+  call: PolicyCall,
+  ruling: ApprovalDecision,
+  { isAnswered }: CallPlace,
+): boolean {
+  if (isAnswered) return true;
+  switch (decisionOf(ruling)) {
+    case 'allow':
+      return isAllowedOnPurpose(permissionPolicy({ ...policy, freeReading: false }), call);
+    case 'ask': {
+      // A person may have approved the rule of the question for the session.
+      const rule = typeof ruling === 'string' ? undefined : ruling.rule;
+      return rule !== undefined && parseStandingRule(rule)?.rule.exact === true;
+    }
+    case 'deny':
+      return false;
+  }
+}
+
+/** True if a command is also allowed without rules for a prefix, and without broad approvals. */
+export function isAllowedOnPurpose(policy: PermissionPolicy, call: PolicyCall): boolean {
+  const more = asksForMore(call);
+  const tool = more === undefined ? call.tool : sandboxRuleNames[more];
+  const isKept = ({ decision, command, exact, yields }: PermissionRule) =>
+    decision !== 'allow' || exact === true || (command === undefined && yields !== true);
+  const strict = permissionPolicy({
+    ...policy,
+    rules: policy.rules.filter(isKept),
+    remembered: policy.remembered.filter(isKept),
+    kinds: { ...policy.kinds, [tool]: 'run' },
+  });
+  const command = commandOf(call);
+  return strict.decide({ tool, input: { command } }).decision === 'allow';
+}
+
+function decisionOf(ruling: ApprovalDecision): Approval {
+  return typeof ruling === 'string' ? ruling : ruling.decision;
 }
 
 /** Returns a policy for a command that may see denied paths. */

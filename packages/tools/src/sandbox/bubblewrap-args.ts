@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { type CommandLimits, withLimits } from './command-limits.ts';
+import { systemFolders, systemSettings } from './places/closed-view.ts';
 import type { GuardedPath } from './protected-paths.ts';
 
 /** The files that one command may see and change. All paths are resolved. */
@@ -84,12 +85,13 @@ function pinned(view: BubblewrapView): readonly string[] {
   return visible(view, view.pin).filter((folder) => !isGuarded(folder));
 }
 
-/** Returns the paths that are not inside of a folder that is already hidden. They do not exist there. */
+/** Returns the paths that exist in the view. They do not exist inside of a folder that is already hidden. */
 function visible(view: BubblewrapView, paths: readonly string[]): readonly string[] {
   const holdsRoot = (folder: string) => roots(view).some((root) => isBelow(folder, root));
   const hidden = view.guarded.filter(({ guard, path }) => guard === 'hidden' && !holdsRoot(path));
   return paths.filter(
-    (path) => !hidden.some((one) => one.path === path || isBelow(one.path, path)),
+    (path) =>
+      exists(view, path) && !hidden.some((one) => one.path === path || isBelow(one.path, path)),
   );
 }
 
@@ -97,32 +99,12 @@ function bindOf({ view }: BubblewrapView): string {
   return view === 'workspace' ? '--bind' : '--ro-bind';
 }
 
-const systemFolders = [
-  'bin',
-  'gnu',
-  'lib',
-  'lib32',
-  'lib64',
-  'libx32',
-  'nix',
-  'opt',
-  'sbin',
-  'usr',
-];
-/** The settings that programs need to start, to format dates and to show user names. */
-const systemSettings = [
-  ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias'],
-  ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
-];
-
 /**
  * Returns the arguments that mount the programs of the system, and the files in `/etc` that these programs
  * need.
  */
 function systemOnly(): readonly string[] {
-  const names = [...systemFolders, ...systemSettings.map((name) => `etc/${name}`)];
-  return names.flatMap((name) => {
-    const path = `/${name}`;
+  return [...systemFolders, ...systemSettings].flatMap((path) => {
     const entry = lstatSync(path, { throwIfNoEntry: false });
     if (entry === undefined) return [];
     return entry.isSymbolicLink()
@@ -163,11 +145,7 @@ function guardArgs(
   { path, guard, isFolder }: GuardedPath,
   view: BubblewrapView,
 ): readonly string[] {
-  // The closed view contains only the workspace and the system folders.
-  const isThere = [view.root, ...systemFolders.map((name) => `/${name}`)].some(
-    (folder) => path === folder || isBelow(folder, path),
-  );
-  if (view.view === 'closed' && !isThere) return [];
+  if (!exists(view, path)) return [];
   switch (guard) {
     case 'pinned':
       return [bindOf(view), path, path];
@@ -181,6 +159,12 @@ function guardArgs(
       return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
     }
   }
+}
+
+/** True if a view contains a path. The closed view contains only the workspace and places of the system. */
+function exists({ view, root }: BubblewrapView, path: string): boolean {
+  const places = [root, ...systemFolders, ...systemSettings];
+  return view !== 'closed' || places.some((place) => isInside(place, path));
 }
 
 function hideArgs(path: string): readonly string[] {

@@ -157,7 +157,8 @@ class Bubblewrap implements Sandbox {
 
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
-    const { hide = [], pin = [], protect = [], show = [], protectNew, hideNew } = request;
+    const { hide = [], pin = [], links = [], protect = [], show = [] } = request;
+    const { protectNew, hideNew } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
@@ -168,7 +169,7 @@ class Bubblewrap implements Sandbox {
     const shared = this.#enter(root, { writable, canChange, packages });
     try {
       const plan = canChange
-        ? extendPlan(shared, { root, writable: [root, ...writable], protect })
+        ? extendPlan(shared, { root, writable: [root, ...writable], protect, links })
         : shared;
       const limits = commandLimits(this.#options.limits, view);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded };

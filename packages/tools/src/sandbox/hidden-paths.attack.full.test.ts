@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -121,6 +122,27 @@ test('18.179: attack: a command does not read the target of a denied link', asyn
   const text = await run();
   expect(text).not.toContain('hush');
   expect(text).toContain('end');
+});
+
+test('18.601: attack: a command does not remove the link through which a rule leads', async (context) => {
+  const { start, root } = await agentIn(context, [
+    { tool: '*', path: 'in/conf/*.key', decision: 'deny' },
+    { tool: '*', path: 'build/*.key', decision: 'deny' },
+  ]);
+  writeTree(root, { 'shared/conf/prod.key': 'hush', 'in/a': '', 'dist/a': '' });
+  symlinkSync('../mid', join(root, 'in/conf'));
+  symlinkSync('shared/conf', join(root, 'mid'));
+  symlinkSync('dist', join(root, 'build'));
+  for (const command of ['rm mid', 'rm in/conf', 'ln -sfn ../dist in/conf']) {
+    const { run } = await start(`${command}; sleep 100 & wait`);
+    expect(await run()).toContain('It was stopped by the sandbox');
+    expect(readlinkSync(join(root, 'in/conf')), command).toBe('../mid');
+    expect(readlinkSync(join(root, 'mid')), command).toBe('shared/conf');
+  }
+  expect(await (await start('mv in in2; cat shared/*/*')).run()).not.toContain('hush');
+  expect(existsSync(join(root, 'in'))).toBe(true);
+  // A link that leads to no denied file can change.
+  expect(await (await start('rm build && echo removed')).run()).toContain('removed');
 });
 
 test('attack 46: a command with network does not see denied paths, and one outside is asked about', async (context) => {

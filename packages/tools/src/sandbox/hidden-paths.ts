@@ -6,6 +6,8 @@ import type { PermissionPolicy } from '../permissions/permission-policy.ts';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { isInside, lexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
+import { type Found, findOutside, isProgramPlace } from './denied-outside.ts';
+import { isInClosedView } from './places/closed-view.ts';
 
 /** The paths that the rules of a policy deny for commands. */
 export interface DeniedPaths {
@@ -13,13 +15,15 @@ export interface DeniedPaths {
   readonly hide: readonly string[];
   /** The folders that a command must not rename, because a rule applies to a path and not to a name. */
   readonly pin: readonly string[];
+  /** The links that a command must not change, because a rule leads through them to hidden paths. */
+  readonly links: readonly string[];
   /**
    * The reason why a command may still reach a denied path. Undefined if the sandbox can hide all denied paths.
    */
   readonly gap?: string | undefined;
 }
 
-const nothing: DeniedPaths = { hide: [], pin: [] };
+const nothing: DeniedPaths = { hide: [], pin: [], links: [] };
 
 /** Maximum number of entries to check, because each check takes time. */
 const maxEntries = 200_000;
@@ -51,11 +55,39 @@ export async function findDeniedPaths(
   const isByPath = globs.some((glob) => glob.includes('/'));
   const pin = isByPath ? foldersAbove(policy.root, hide) : [];
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
-  const gap = tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
-  return { hide, pin, ...(gap !== undefined && { gap }) };
+  const { links, tooMany: rule } = policy.deniedLinks(tool);
+  const unclear = rule && `the rule for ${rule} has too many links to follow`;
+  const gap = unclear ?? tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
+  const kept = await leadingTo(links, hide);
+  return { hide, pin, links: kept, ...(gap !== undefined && { gap }) };
 }
 
-type Found = Omit<DeniedPaths, 'pin'>;
+/** Returns the links that lead to one of the paths, or to a folder that contains one of them. */
+async function leadingTo(
+  links: readonly string[],
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  const targets = await Promise.all(links.map((link) => realpath(link).catch(() => undefined)));
+  return links.filter((_, at) => {
+    const target = targets[at];
+    return target !== undefined && paths.some((path) => isInside(target, path));
+  });
+}
+
+/**
+ * Finds the denied paths outside of the workspace that a command in the closed view can reach. `searches` is true if
+ * the workspace must be searched for links too, or for the denied paths in it.
+ */
+export async function findDeniedInClosedView(
+  policy: PermissionPolicy,
+  tool: string,
+  searches: boolean,
+): Promise<Found> {
+  const globs = policy.deniedPaths(tool);
+  if (globs.length === 0) return nothing;
+  if (searches) return findDeniedPaths(policy, tool);
+  return findOutside(policy, globs, { isReached: isInClosedView, searchesLinks: false });
+}
 
 type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths'> & {
   /** False if the rules deny no path in a folder. Default: true. */
@@ -216,50 +248,9 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
-const programFolders = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  dirname(process.execPath),
-];
-
-/**
- * True for folders with programs of the system, and for what is in them. A project can contain a link to such a
- * folder and a rule that denies the link. If the sandbox hid the folder, no command could run in the sandbox.
- */
-function isProgramPlace(path: string): boolean {
-  return programFolders.some((folder) => isInside(folder, path) || isInside(path, folder));
-}
-
 /** True for the objects of a repository. Their names are hashes, and there are many of them. */
 function isObjectFolder(path: string): boolean {
   return path.endsWith(join(sep, '.git', 'objects'));
-}
-
-/** Finds the absolute paths outside of the workspace. A pattern in the middle of a path cannot be hidden. */
-async function findOutside(
-  { root, rules, remembered }: PermissionPolicy,
-  globs: readonly string[],
-): Promise<Found> {
-  const hide: string[] = [];
-  const named = new Set([...rules, ...remembered].map(({ path }) => path));
-  let gap: string | undefined;
-  for (const glob of globs.filter((one) => one.startsWith('/'))) {
-    const { base, rest } = splitGlob(glob.replace(/\/$/, ''));
-    const isWhole = ['', '**', '**/*', '*'].includes(rest);
-    const real = await realpath(base).catch(() => undefined);
-    // `findInside` finds the paths in the workspace, because the rules also match their real paths.
-    if (real === undefined || isInside(root, real)) continue;
-    // A rule of a project can name a link to such a folder.
-    if (!named.has(glob) && isProgramPlace(real)) gap ??= `${glob} leads to programs of the system`;
-    else if (isWhole && !isInside(real, root)) hide.push(real);
-    // For the real path of a rule, there is a gap for the rule itself, or `findInside` follows its links.
-    else if (named.has(glob)) gap ??= `${glob} cannot be hidden`;
-  }
-  return { hide, gap };
 }
 
 function foldersAbove(root: string, paths: readonly string[]): readonly string[] {

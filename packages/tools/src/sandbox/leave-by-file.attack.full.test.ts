@@ -310,6 +310,7 @@ test('attack: a command that nobody approved exchanges files with others in /tmp
     hideDenied: async () => undefined,
     guardProtected: () => true,
     releaseProtected: () => {},
+    giveEnv: () => {},
     placeOf: async () => place,
   };
   const approved = bashTool({ workspace: { root: workspace }, sandbox });

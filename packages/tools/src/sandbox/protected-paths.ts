@@ -99,10 +99,16 @@ export function planGuards(options: PlanOptions): GuardPlan {
  */
 export function extendPlan(
   plan: GuardPlan,
-  { root, writable, protect }: Pick<PlanOptions, 'root' | 'writable' | 'protect'>,
+  {
+    root,
+    writable,
+    protect,
+    links,
+  }: Pick<PlanOptions, 'root' | 'writable' | 'protect'> & { readonly links: readonly string[] },
 ): GuardPlan {
-  if (protect.length === 0) return plan;
+  if (protect.length + links.length === 0) return plan;
   const planner = new Planner(writable, plan);
+  for (const path of links) planner.keepLink(path);
   for (const path of protect) planner.guard(resolve(root, path), 'settings');
   const { guarded, watched, modes, kept: added } = planner.plan();
   const isGuarded = new Set(guarded.map(({ path }) => path));
@@ -183,6 +189,11 @@ class Planner {
     throw new SandboxError('cannot_confine', `Cannot protect ${folder}: ${why}. ${advice}`, {
       path: folder,
     });
+  }
+
+  /** Guards a link, the links in its target, and the folders that contain them. */
+  keepLink(path: string): void {
+    for (const link of this.#follow(path).links) this.#watchLink(link);
   }
 
   /**

@@ -13,7 +13,8 @@ import {
 import { splitCommand, type Word } from '../permissions/split-command.ts';
 import { isInside, lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
-import { type DeniedPaths, findDeniedPaths } from './hidden-paths.ts';
+import { type DeniedPaths, findDeniedInClosedView, findDeniedPaths } from './hidden-paths.ts';
+import { isInClosedView } from './places/closed-view.ts';
 
 /**
  * Selects the commands that run without approval in a sandbox that only permits reading. Pass the same object
@@ -44,6 +45,12 @@ export interface UnaskedReading {
   guardProtected(call: PolicyCall, key: string): boolean;
   /** Undoes `guardProtected`, because a person has allowed exactly this call. */
   releaseProtected(call: PolicyCall, key: string): void;
+  /**
+   * Stores that a person, a rule for exactly this line, or a rule for all commands allowed a call, until
+   * `placeOf` is called. Without this, the command gets no additional variables of the environment. A later
+   * `guardProtected` for the call has precedence.
+   */
+  giveEnv(call: PolicyCall, key: string): void;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, key: string): Promise<ReadingPlace>;
 }
@@ -68,17 +75,20 @@ export function callKey(
 /**
  * Describes how a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`:
  * the profile of the sandbox applies, because a user, a rule or a mode allowed the command. The command
- * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change or create the paths in
- * `protect`, and cannot create the names in `protectNew`. The sandbox stops a command if a path of `hideNew`
- * appears. `refused`: the command was allowed only with a
- * restriction, which is no longer possible.
+ * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change the links in `links`, cannot
+ * change or create the paths in `protect`, and cannot create the names in `protectNew`. The sandbox stops a
+ * command if a path of `hideNew` appears. With `getsEnv`, the command gets the additional variables of the environment. `refused`: the command
+ * was allowed only with a restriction, which is no longer possible.
  */
 export type ReadingPlace =
   | ({ readonly place: 'closed'; readonly hide: readonly string[] } & Pick<
       SandboxRequest,
       'hideNew'
     >)
-  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin'> &
+  | ({ readonly place: 'profile'; readonly getsEnv?: boolean } & Pick<
+      DeniedPaths,
+      'hide' | 'pin' | 'links'
+    > &
       Pick<SandboxRequest, 'hideNew' | 'protect' | 'protectNew'>)
   | { readonly place: 'refused' };
 
@@ -104,13 +114,14 @@ export function unaskedReading(
   const allowed = new Set<string>();
   const hiding = new Set<string>();
   const guarding = new Set<string>();
+  const approved = new Set<string>();
   const markOf = (call: PolicyCall, key: string) => JSON.stringify([key, commandOf(call)]);
   const findDenied = async (tool: string): Promise<DeniedPaths> => {
-    const { pin, ...own } = await findDeniedPaths(current(), tool);
+    const { pin, links, ...own } = await findDeniedPaths(current(), tool);
     const others = await Promise.all(elsewhere().map((policy) => findDeniedPaths(policy, tool)));
     // The command cannot change the other folders, so nothing is pinned there.
     return {
-      pin,
+      ...{ pin, links },
       hide: [...new Set([own, ...others].flatMap(({ hide }) => hide))],
       gap: [own, ...others].find(({ gap }) => gap !== undefined)?.gap,
     };
@@ -124,7 +135,16 @@ export function unaskedReading(
     if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
       return undefined;
     const found = await findUnreadable(policy, mayReachPackages(line));
-    return found === undefined || mayFollow(line, found.leaving) ? undefined : found.hidden;
+    if (found === undefined || mayFollow(line, found.leaving)) return undefined;
+    const { tool } = call;
+    // A rule such as `**/conf/*.key` also denies files below a link, which only a search finds.
+    const isDeep = policy.deniedPaths(tool).some((glob) => /(?:^|\/)\*\*\/.*\//.test(glob));
+    const outside = await Promise.all([
+      findDeniedInClosedView(policy, tool, isDeep && found.leaving.size > 0),
+      ...elsewhere().map((one) => findDeniedInClosedView(one, tool, isInClosedView(one.root))),
+    ]);
+    if (outside.some(({ gap }) => gap !== undefined)) return undefined;
+    return [...new Set([...found.hidden, ...outside.flatMap(({ hide }) => hide)])];
   };
   return {
     hiddenPaths,
@@ -148,7 +168,16 @@ export function unaskedReading(
       return true;
     },
     releaseProtected: (call, key) => void guarding.delete(markOf(call, key)),
+    giveEnv(call, key) {
+      approved.add(markOf(call, key));
+      // A call that a person refuses never starts. The oldest call then gets fewer variables.
+      for (const oldest of approved) {
+        if (approved.size <= maxAllowed) break;
+        approved.delete(oldest);
+      }
+    },
     async placeOf(call, key) {
+      const wasApproved = approved.delete(markOf(call, key));
       const mustGuard = guarding.delete(markOf(call, key));
       const wasAllowed = allowed.delete(markOf(call, key));
       const mustHide = hiding.delete(markOf(call, key));
@@ -163,18 +192,22 @@ export function unaskedReading(
       if (readable !== undefined)
         return {
           ...{ place: 'closed', hide: readable },
-          // Packages are public, so only rules hide files in them.
-          hideNew: (path) => (path.includes('/node_modules/') ? isDenied : isUnreadable)(path),
+          // Packages and files of the system are public, so only rules hide them.
+          hideNew: (path) => {
+            const isPublic = path.includes('/node_modules/') || !isInside(policy.root, path);
+            return (isPublic ? isDenied : isUnreadable)(path);
+          },
         };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
-      const { hide, pin, gap } = await findDenied(call.tool);
+      const { hide, pin, links, gap } = await findDenied(call.tool);
       if (mustHide && gap !== undefined) return { place: 'refused' };
       const guarded = mustGuard && {
         protect: protectedNames(current().root),
         protectNew: isProtectedName,
       };
       const hideNew = policy.deniedPaths(call.tool).length === 0 ? undefined : isDenied;
-      return { place: 'profile', hide, hideNew, pin, ...guarded };
+      const getsEnv = wasApproved && !mustGuard;
+      return { place: 'profile', hide, hideNew, pin, links, getsEnv, ...guarded };
     },
   };
 }

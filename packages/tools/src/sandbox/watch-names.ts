@@ -51,8 +51,7 @@ export function watchNames(
   hidden?: HiddenPaths,
 ): NameWatch {
   const controller = new AbortController();
-  /** Maps each changed path to the new path of the file. Undefined if the file could not be renamed. */
-  const changed = new Map<string, string | undefined>();
+  const changed = new Map<string, Restored>();
   const replaced = new Set<KeptPlace>();
   const checkName = (name: WatchedName) => {
     if (isUnchanged(name, modes)) return;
@@ -124,13 +123,22 @@ export function checkOpenWatches(): readonly string[] {
   return [...open].flatMap((check) => check());
 }
 
-/** Describes changed paths. The value of each entry is the new path, or undefined if the file was not renamed. */
-function sentencesOf(changed: ReadonlyMap<string, string | undefined>): readonly string[] {
-  return [...changed].map(([path, away]) =>
-    away !== undefined
-      ? `The sandbox renamed ${path}: commands must not create or replace it. It is now ${basename(away)}. If the user created it, the user can rename it back. Set outside_sandbox if the user wants the command to create it`
-      : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`,
-  );
+/** What happened to a path that a command has changed. */
+interface Restored {
+  /** The new path of the file that appeared there. Undefined if there was no file, or if it was not renamed. */
+  readonly away: string | undefined;
+  /** True if the path is as before the command. */
+  readonly isRestored: boolean;
+}
+
+function sentencesOf(changed: ReadonlyMap<string, Restored>): readonly string[] {
+  return [...changed].map(([path, { away, isRestored }]) => {
+    if (isRestored && away === undefined)
+      return `The sandbox restored the link ${path}: commands must not remove or replace it`;
+    return isRestored
+      ? `The sandbox renamed ${path}: commands must not create or replace it. It is now ${basename(away ?? path)}. If the user created it, the user can rename it back. Set outside_sandbox if the user wants the command to create it`
+      : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`;
+  });
 }
 
 interface NameCheck {
@@ -287,13 +295,9 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
 }
 
 /**
- * Renames the file that appeared at a watched path, and restores the link. Returns the new path of the file.
- * Returns undefined if the path is still changed.
+ * Renames the file that appeared at a watched path, and restores the link.
  */
-function restore(
-  { path, link }: WatchedName,
-  modes: ReadonlyMap<string, number>,
-): string | undefined {
+function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): Restored {
   let away = moveAway(path);
   if (away === undefined) {
     // The command may have made the folder read-only. The folder gets write permission, then the rename is
@@ -308,7 +312,7 @@ function restore(
       // A different file was created there in the meantime. The next check renames it.
     }
   }
-  return isUnchanged({ path, link }, modes) ? away : undefined;
+  return { away, isRestored: isUnchanged({ path, link }, modes) };
 }
 
 /**

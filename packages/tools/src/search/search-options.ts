@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@millrace/agent';
 import { assertKnownOptions } from '../known-options.ts';
+import type { PermissionPolicy } from '../permissions/permission-policy.ts';
 import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SearchReport, SearchResult } from './search-request.ts';
@@ -13,6 +14,14 @@ export interface SearchToolOptions {
    * `PermissionPolicy.deniedPaths`. Default: none.
    */
   readonly exclude?: readonly string[] | undefined;
+  /**
+   * The policies whose rules apply to the paths below the searched folder. The search skips denied paths. `grep`
+   * also skips the files for which a rule asks, and reports their number, unless the rule covers `path` itself.
+   * Relative paths of rules start at the root of the policy. Default: none.
+   */
+  readonly policies?:
+    | readonly Pick<PermissionPolicy, 'root' | 'deniedPaths' | 'askedPaths'>[]
+    | undefined;
   /**
    * True if `grep` also reads files whose names look like secrets, such as `.env` and `*.pem`. If false, it
    * skips them and reports their number, unless `path` is such a file. Default: false.
@@ -51,13 +60,14 @@ const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
   assertKnownOptions('a search tool', options, {
-    ...{ workspace: true, exclude: true, searchSecrets: true, timeoutMs: true },
+    ...{ workspace: true, exclude: true, policies: true, searchSecrets: true, timeoutMs: true },
     ...{ maxEntries: true, maxOutputLength: true, clock: true },
   });
   const { maxOutputLength = 30_000 } = options;
   return {
     workspace: options.workspace,
     exclude: options.exclude ?? [],
+    policies: options.policies ?? [],
     searchSecrets: options.searchSecrets ?? false,
     timeoutMs: options.timeoutMs ?? 30_000,
     maxEntries: options.maxEntries ?? 200_000,
@@ -73,7 +83,7 @@ export function searchNotes(
   timeoutMs: number,
 ): readonly string[] {
   if (report === undefined) return [stuckNote(lastPath, timeoutMs)];
-  const { binary, clipped, unreadable, secrets } = report;
+  const { binary, clipped, unreadable, secrets, asked } = report;
   return [
     cutNote(report, timeoutMs),
     // The notes mention binary files only if the search found nothing, because some folders always contain
@@ -84,6 +94,9 @@ export function searchNotes(
       : undefined,
     secrets > 0
       ? `Files that look like secrets, such as .env and private keys, are left out: ${secrets}. Set path to one of them to search it.`
+      : undefined,
+    asked > 0
+      ? `Files that need an approval by a rule are left out: ${asked}. Set path to one of them to ask for it.`
       : undefined,
     unreadable > 0 ? `Files and folders that cannot be read: ${unreadable}.` : undefined,
   ].filter((note) => note !== undefined);

@@ -1,3 +1,4 @@
+import type { AskedPath } from '../permissions/read-only/asked-paths.ts';
 import type { ShownLine } from './worker/grep-file.ts';
 import type { WalkReport } from './worker/walk-files.ts';
 
@@ -9,13 +10,23 @@ export interface SearchRequest {
   readonly segments: readonly string[];
   /** A glob for the paths of the files, relative to the searched folder. */
   readonly glob: string | undefined;
-  /** Globs of paths to skip. They match in the same way as policy rules that deny. */
-  readonly exclude: readonly string[];
+  /** The paths to skip. */
+  readonly rules: readonly SearchRules[];
   /** True if `grep` also reads files that look like secrets. */
   readonly searchSecrets: boolean;
   readonly maxEntries: number;
   readonly maxDepth: number;
   readonly work: GrepWork | GlobWork;
+}
+
+/** Paths to skip because of the rules of a policy. */
+export interface SearchRules {
+  /** The folder at which relative globs start. */
+  readonly root: string;
+  /** Globs of paths to skip. They match in the same way as policy rules that deny. */
+  readonly exclude: readonly string[];
+  /** The rules that decide whether `grep` must ask about a file. */
+  readonly asked: readonly AskedPath[];
 }
 
 export interface GrepWork {

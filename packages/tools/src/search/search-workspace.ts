@@ -79,8 +79,16 @@ export async function searchWorkspace(
   const { exists, segments, shown } = place;
   // The path does not exist. Opening it throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
-  const { exclude, searchSecrets, maxEntries } = settings;
-  const limits = { exclude, searchSecrets, maxEntries, maxDepth };
+  const { exclude, policies, searchSecrets, maxEntries } = settings;
+  const rules = [
+    { root: workspace.root, exclude, asked: [] },
+    ...policies.map((policy) => ({
+      root: policy.root,
+      exclude: policy.deniedPaths(search.work.kind),
+      asked: search.work.kind === 'grep' ? policy.askedPaths('grep') : [],
+    })),
+  ];
+  const limits = { rules, searchSecrets, maxEntries, maxDepth };
   const request = { root: workspace.root, segments, ...limits, ...search };
   try {
     return await runSearchWorker(request, { signal, clock, timeoutMs });

@@ -112,8 +112,8 @@ function canChangeFiles(confinement: Confinement | undefined): boolean {
 interface CommandEnv {
   readonly env: Readonly<Record<string, string>>;
   /**
-   * The environment of a command that nobody approved: a command that only reads, or a command that a mode or
-   * a prefix rule allowed. It omits the variables in `allow` and `set`, because they are often secrets, and the
+   * The environment of a command that nobody approved: a command that only reads, or a command that a mode, a
+   * prefix rule or an earlier approval of a prefix allowed. It omits the variables in `allow` and `set`, because they are often secrets, and the
    * command could print them.
    */
   readonly unasked: Readonly<Record<string, string>>;
@@ -137,13 +137,15 @@ async function confine(
   const chosen = await reading?.placeOf(call, key);
   if (chosen?.place === 'refused') throw cannotConfine(root);
   const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
-  const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
+  const { pin, links, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
   const { hide, hideNew } = chosen ?? {};
+  // Without `reading`, a person approves each command.
+  const getsEnv = chosen === undefined || (chosen.place === 'profile' && chosen.getsEnv === true);
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide, hideNew, pin, protect, protectNew },
-    env: view === 'closed' || protect !== undefined ? unasked : env,
+    ...{ root, command, view, network, hide, hideNew, pin, links, protect, protectNew },
+    env: getsEnv ? env : unasked,
   });
   return { prepared, view, network };
 }

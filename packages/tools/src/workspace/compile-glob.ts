@@ -34,6 +34,90 @@ export function compileGlob(
   return picomatch(escapePlainParentheses(glob) || '**', { dot: true, nocase });
 }
 
+/** Maximum number of globs that replace a glob with groups. */
+const maxAlternatives = 100;
+
+/**
+ * Returns globs that together match what a glob matches. No group in them contains a slash, so each name can be
+ * compared with its own part. Returns undefined if there are too many of them, or if no such globs exist.
+ *
+ * @example alternativesOf('{a/b,c}/*.key'); // ['a/b/*.key', 'c/*.key']
+ */
+export function alternativesOf(glob: string): readonly string[] | undefined {
+  const done: string[] = [];
+  const pending = [escapePlainParentheses(glob)];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const group = groupWithSlash(next);
+    if (group === undefined) done.push(next);
+    else if (group.parts === undefined) return undefined;
+    else pending.push(...group.parts.toReversed().map((part) => group.before + part + group.after));
+    if (done.length + pending.length > maxAlternatives) return undefined;
+  }
+  return done;
+}
+
+interface Group {
+  readonly before: string;
+  readonly after: string;
+  /** The texts that can replace the group. Undefined if they cannot be listed. */
+  readonly parts: readonly string[] | undefined;
+}
+
+/** Returns the first group of a glob that contains a slash and is not in another group. */
+function groupWithSlash(glob: string): Group | undefined {
+  for (let at = 0; at < glob.length; at++) {
+    const char = glob[at] ?? '';
+    if (char === '\\') at++;
+    else if (char === '[') {
+      const end = closingBracket(glob, at);
+      if (end === undefined) continue;
+      if (glob.slice(at, end).includes('/')) return { before: '', after: '', parts: undefined };
+      at = end;
+    } else if (char === '{' || (char === '(' && /[@?*+!]/.test(glob[at - 1] ?? ''))) {
+      const group = groupAt(glob, at);
+      if (group === undefined) continue;
+      const { end, parts } = group;
+      const isGroup = char === '(' || parts.length > 1;
+      // A group without alternatives, such as `{a/b}`, is a name.
+      if (!isGroup || !glob.slice(at, end).includes('/')) continue;
+      const kind = char === '{' ? '@' : glob[at - 1];
+      const before = glob.slice(0, char === '{' ? at : at - 1);
+      const after = glob.slice(end + 1);
+      if (kind !== '@' && kind !== '?') return { before, after, parts: undefined };
+      return { before, after, parts: kind === '?' ? ['', ...parts] : parts };
+    }
+  }
+  return undefined;
+}
+
+/** Returns the end of a set of characters, such as `[a-z]`. Undefined if it has no end. */
+function closingBracket(glob: string, start: number): number | undefined {
+  const end = glob.indexOf(']', glob[start + 1] === ']' ? start + 2 : start + 1);
+  return end === -1 ? undefined : end;
+}
+
+/** Returns the alternatives of a group. Undefined if the group has no end. */
+function groupAt(
+  glob: string,
+  start: number,
+): { readonly end: number; readonly parts: readonly string[] } | undefined {
+  const separator = glob[start] === '{' ? ',' : '|';
+  const parts: string[] = [];
+  let [depth, from] = [0, start + 1];
+  for (let at = start; at < glob.length; at++) {
+    const char = glob[at] ?? '';
+    if (char === '\\') at++;
+    else if (char === '{' || char === '(') depth++;
+    else if (char === '}' || char === ')') depth--;
+    if (depth > 0 && !(depth === 1 && char === separator)) continue;
+    if (char === '\\') continue;
+    parts.push(glob.slice(from, at));
+    from = at + 1;
+    if (depth === 0) return { end: at, parts };
+  }
+  return undefined;
+}
+
 /**
  * Escapes the parentheses of folder names such as `(group)`, because picomatch would treat them as an
  * expression. Parentheses after `@`, `?`, `*`, `+` and `!` stay glob syntax.

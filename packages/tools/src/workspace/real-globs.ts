@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileGlob } from './compile-glob.ts';
+import { alternativesOf, compileGlob } from './compile-glob.ts';
+import { isBelow } from './match-path.ts';
 import { pathFollower } from './real-form.ts';
 
 /** The beginning of a glob without wildcards, and the rest. */
@@ -21,13 +22,40 @@ export function splitGlob(glob: string): SplitGlob {
   return { base: glob.startsWith('/') && base === '' ? '/' : base, rest };
 }
 
+/**
+ * Removes the parts of the path of a rule that have no effect, as in `src//a` and `src/./a`. The policy compares
+ * paths without such parts. The result is `.` for the root.
+ */
+export function plainGlob(path: string): string {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (names.length === 0) return path.startsWith('/') ? '/' : '.';
+  // A rule for the name `~` begins with `./`.
+  const [start = ''] = /^(?:\/|\.\/)/.exec(path) ?? [];
+  return `${start}${names.join('/')}${path.endsWith('/') ? '/' : ''}`;
+}
+
 /** Escapes a path, so that a glob matches exactly this path. */
 export function escapeGlob(path: string): string {
   return path.replace(/[\\*?[\]{}()!+@]/g, '\\$&');
 }
 
-/** Maximum number of entries of folders that are compared with the wildcards of a glob. */
-const maxEntries = 2000;
+/** What a glob of a rule matches through links. */
+export interface LinkedGlobs {
+  /** Absolute globs for the real paths. */
+  readonly globs: readonly string[];
+  /** The links in the root that lead to these paths. */
+  readonly links: readonly string[];
+  /** False if there are too many folders and links, so that the result may omit some of them. */
+  readonly isComplete: boolean;
+}
+
+/**
+ * Maximum number of folders and links that are compared with the wildcards of a glob. A name that is neither a
+ * folder nor a link takes no time, so it does not count.
+ */
+const maxEntries = 10_000;
+/** Maximum number of real paths of one glob. */
+const maxGlobs = 1000;
 
 /**
  * Returns absolute globs for the real paths of what a glob matches through links. The policy knows the real paths
@@ -35,49 +63,104 @@ const maxEntries = 2000;
  * is a link to `/private/tmp`. Relative globs start at the root. A glob without a slash matches names in any folder,
  * so the result is empty for it. Links that `**` matches are not followed.
  *
- * @example realGlobs('/srv/project', '/tmp/notes/**'); // on macOS: ['/private/tmp/notes/**']
+ * A command can change a link in the root. The result therefore keeps the real paths that earlier calls found
+ * through such a link.
+ *
+ * @example linkedGlobs('/srv/project', '/tmp/notes/**').globs; // on macOS: ['/private/tmp/notes/**']
  */
-export function realGlobs(root: string, glob: string, exact = false): readonly string[] {
+export function linkedGlobs(root: string, glob: string, exact = false): LinkedGlobs {
+  const found = followGlob(root, glob, exact);
+  const key = JSON.stringify([root, glob, exact]);
+  const before = kept.get(key);
+  if (before === undefined && found.kept.size === 0) return found;
+  const all = new Set([...(before ?? []), ...found.kept]);
+  const isFull = all.size > maxGlobs;
+  if (!isFull) keep(key, all);
+  const globs = [...new Set([...found.globs, ...(before ?? [])])];
+  return { globs, links: found.links, isComplete: found.isComplete && !isFull };
+}
+
+/** The real paths that were found through links in the root, by glob. */
+const kept = new Map<string, ReadonlySet<string>>();
+const maxKept = 10_000;
+
+function keep(key: string, globs: ReadonlySet<string>): void {
+  kept.delete(key);
+  kept.set(key, globs);
+  const [oldest] = kept.keys();
+  if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
+}
+
+interface FollowedGlob extends LinkedGlobs {
+  /** The globs that were found through a link in the root. */
+  readonly kept: ReadonlySet<string>;
+}
+
+const nothing: FollowedGlob = { globs: [], links: [], isComplete: true, kept: new Set() };
+
+/** A real folder, and how the walk has reached it. */
+interface Reached {
+  readonly folder: string;
+  /** True if the walk has followed a link. */
+  readonly isLinked: boolean;
+  /** True if one of the links is in the root. */
+  readonly isKept: boolean;
+}
+
+function followGlob(root: string, glob: string, exact: boolean): FollowedGlob {
   const pattern = (exact ? escapeGlob(glob) : glob).replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
-  if (!exact && !pattern.includes('/')) return [];
+  if (!exact && !pattern.includes('/')) return nothing;
   const follow = pathFollower();
-  const found = new Set<string>();
+  const found = { globs: new Set<string>(), kept: new Set<string>(), links: new Set<string>() };
+  const visited = new Set<string>();
   let entries = 0;
-  const add = (folder: string, rest: readonly string[]) =>
-    found.add([escapeGlob(folder === '/' ? '' : folder), ...rest].join('/') || '/');
-  const visit = (folder: string, rest: readonly string[], isLinked: boolean): void => {
+  const add = ({ folder, isKept }: Reached, rest: readonly string[]) => {
+    const path = [escapeGlob(folder === '/' ? '' : folder), ...rest].join('/') || '/';
+    found.globs.add(path);
+    if (isKept) found.kept.add(path);
+  };
+  const enter = (at: Reached, name: string): Reached => {
+    const next = join(at.folder, name);
+    const { real, links } = follow(next);
+    const own = links.filter((link) => isBelow(root, link));
+    for (const link of own) found.links.add(link);
+    return {
+      folder: real,
+      isLinked: at.isLinked || real !== next,
+      isKept: at.isKept || own.length > 0,
+    };
+  };
+  const visit = (at: Reached, rest: readonly string[]): void => {
     const [name, ...more] = rest;
     const literal = name === undefined ? undefined : literalName(name);
-    if (literal !== undefined) {
-      const next = join(folder, literal);
-      const { real } = follow(next);
-      return visit(real, more, isLinked || real !== next);
-    }
-    if (isLinked) add(folder, rest);
-    if (name === undefined || !isWildcard(name)) return;
+    if (literal !== undefined) return visit(enter(at, literal), more);
+    const place = JSON.stringify([at, rest]);
+    if (visited.has(place)) return;
+    visited.add(place);
+    if (at.isLinked) add(at, rest);
+    if (name === undefined || name === '**') return;
     const fits = compileGlob(name, { nocase: true });
-    for (const entry of entriesOf(folder)) {
+    for (const entry of entriesOf(at.folder)) {
+      const isLink = entry.isSymbolicLink();
+      if (!isLink && (more.length === 0 || !entry.isDirectory())) continue;
       if (++entries > maxEntries) return;
-      if (!fits(entry.name)) continue;
-      const path = join(folder, entry.name);
-      if (entry.isSymbolicLink()) visit(follow(path).real, more, true);
-      else if (entry.isDirectory() && more.length > 0) visit(path, more, false);
+      if (fits(entry.name)) visit(enter(at, entry.name), more);
     }
   };
-  const names = pattern.split('/').filter((name) => name !== '');
-  visit(pattern.startsWith('/') ? '/' : root, names, false);
-  return [...found];
+  for (const one of alternativesOf(pattern) ?? [pattern]) {
+    const names = one.split('/').filter((name) => name !== '');
+    const folder = one.startsWith('/') ? '/' : root;
+    visit({ folder, isLinked: false, isKept: false }, names);
+  }
+  const isComplete = entries <= maxEntries && found.globs.size <= maxGlobs;
+  const [globs, links] = [found.globs, found.links].map((all) => [...all].slice(0, maxGlobs));
+  return { globs: globs ?? [], links: links ?? [], isComplete, kept: found.kept };
 }
 
 /** Returns the name that a part of a glob stands for. Undefined if the part has a wildcard or a group. */
 function literalName(part: string): string | undefined {
   const plain = part.replace(/\\./g, '').replace(/(?<![@?*+!])\(([^()|]*)\)/g, '$1');
   return /[*?[\]{}()|\\]/.test(plain) ? undefined : part.replace(/\\(.)/g, '$1');
-}
-
-/** True if a part of a glob matches one name. A group can contain slashes, and `**` matches any folders. */
-function isWildcard(part: string): boolean {
-  return part !== '**' && !/[{}()|\\]/.test(part);
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -32,6 +32,8 @@ export interface ReadPath {
   readonly kind: 'read' | 'search';
   /** True if the command shows only names, sizes and dates, and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
+  /** True if the command can show older content of everything below the path. Default: false. */
+  readonly isHistory?: boolean | undefined;
   /** True if the path must be a file, because the program would read more from a folder. Default: false. */
   readonly mustBeFile?: boolean | undefined;
   /**
@@ -120,7 +122,7 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
   if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
   const paths = pathsOfProgram(rest, known);
   const { showsHistory = false, shows = 'content' } = known;
-  const all = { path: '.', kind: 'search', isNamesOnly: true } as const;
+  const all = { path: '.', kind: 'search', isNamesOnly: true, isHistory: true } as const;
   // A commit can show all paths, even if the command has a path argument. The whole root is therefore checked
   // for denied paths. Secrets need an approval only if the command contains their path, because commits are
   // shared anyway.

@@ -2,6 +2,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import type { SandboxProfile } from '../../contract/sandbox.ts';
 import { isBelow } from '../../workspace/match-path.ts';
 import { entryOf, pathFollower } from '../../workspace/real-form.ts';
+import { personalFolders } from '../places/closed-view.ts';
 
 /** The permissions that a profile describes, with absolute paths. */
 export interface MacosView {
@@ -19,8 +20,6 @@ export interface MacosView {
   readonly pinned: readonly string[];
 }
 
-/** The folders that the closed view hides. The workspace stays visible. */
-const personalFolders = ['/Users', '/Volumes', '/private/var', '/private/tmp', '/private/etc'];
 const devices = ['/dev/null', '/dev/zero', '/dev/stdout', '/dev/stderr', '/dev/dtracehelper'];
 const randomDevices = ['/dev/random', '/dev/urandom'];
 

@@ -66,7 +66,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       network: mayConnect,
       hidden: [...keys, ...hide, ...(request.hide ?? [])],
       protected: [...startUp, ...programs, ...settings],
-      pinned: request.pin ?? [],
+      pinned: [...(request.pin ?? []), ...(request.links ?? [])],
     });
     return {
       program,

@@ -130,7 +130,7 @@ async function runGrep(
     }
     if (cut !== undefined) break;
   }
-  const { entries, secrets } = walk;
+  const { entries, secrets, asked } = walk;
   unreadable += walk.unreadable;
-  return { entries, unreadable, secrets, binary, clipped, total, cut: cut ?? walk.cut };
+  return { entries, unreadable, secrets, asked, binary, clipped, total, cut: cut ?? walk.cut };
 }

@@ -3,6 +3,7 @@ import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { secretProtection, secretsInFolder } from '../../permissions/home-protection.ts';
 import { readProtection } from '../../permissions/protected-paths.ts';
+import { askedMatcher } from '../../permissions/read-only/asked-paths.ts';
 import { compileGlob } from '../../workspace/compile-glob.ts';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import { lexicalPath, pathMatcher } from '../../workspace/match-path.ts';
@@ -16,9 +17,9 @@ export async function* searchedFiles(
   report: WalkReport,
   signal: AbortSignal,
 ): AsyncGenerator<readonly WalkedFile[]> {
-  const { root, segments, glob, exclude, searchSecrets, work } = request;
+  const { root, segments, glob, searchSecrets, work } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
-  const excluded = exclude.flatMap(deniedMatchers);
+  const leaveOut = leavingOut(request);
   // If the searched folder or file itself is protected, the user has already approved the call.
   const isApproved = secretProtection(lexicalPath(root, segments.join('/'))) !== undefined;
   const above = segments.length === 0 ? '' : `${segments.join('/')}/`;
@@ -28,10 +29,9 @@ export async function* searchedFiles(
     for (const file of files) {
       if (!isWanted(file.path === '' ? file.name : file.path)) continue;
       const path = file.path === '' ? segments.join('/') : above + file.path;
-      if (excluded.length > 0) {
-        const placed = lexicalPath(root, path);
-        if (excluded.some((isExcluded) => isExcluded(placed))) continue;
-      }
+      const skip = leaveOut?.(join(root, path));
+      if (skip === 'asked') report.asked++;
+      if (skip !== undefined) continue;
       if (isSecret !== false && !searchSecrets && isSecret(file)) report.secrets++;
       else batch.push(path === file.path ? file : { ...file, path });
     }
@@ -50,6 +50,36 @@ function secretsOf(
   const start = first?.path === '' ? segments.slice(0, -1) : segments;
   const isSecret = secretsInFolder(lexicalPath(root, [...start, ...inside].join('/')));
   return ({ name }) => isSecret(name);
+}
+
+/**
+ * Returns a function that tells whether rules leave out a file, given by its absolute path. Returns undefined if
+ * there are no such rules.
+ */
+function leavingOut({
+  root,
+  segments,
+  rules,
+}: SearchRequest): ((path: string) => 'denied' | 'asked' | undefined) | undefined {
+  const searched = join(root, ...segments);
+  const all = rules
+    .filter(({ exclude, asked }) => exclude.length + asked.length > 0)
+    .map((one) => ({
+      root: one.root,
+      excluded: one.exclude.flatMap(deniedMatchers),
+      // If a rule covers the searched folder or file itself, the user has already approved the call.
+      isAsked: askedMatcher(one.asked, lexicalPath(one.root, searched)),
+    }));
+  if (all.length === 0) return undefined;
+  return (path) => {
+    let skip: 'denied' | 'asked' | undefined;
+    for (const one of all) {
+      const placed = lexicalPath(one.root, path);
+      if (one.excluded.some((isExcluded) => isExcluded(placed))) return 'denied';
+      if (one.isAsked(placed)) skip = 'asked';
+    }
+    return skip;
+  };
 }
 
 /**

@@ -33,6 +33,8 @@ export interface WalkReport {
   unreadable: number;
   /** Number of files that were skipped because they look like secrets. */
   secrets: number;
+  /** Number of files that were skipped because a rule asks about them. */
+  asked: number;
   cut: 'entries' | 'depth' | 'stopped' | undefined;
 }
 
@@ -75,7 +77,7 @@ export async function* walkBatches(
 }
 
 export function createWalkReport(): WalkReport {
-  return { entries: 0, unreadable: 0, secrets: 0, cut: undefined };
+  return { entries: 0, unreadable: 0, secrets: 0, asked: 0, cut: undefined };
 }
 
 /** Maximum number of files in a batch. The walk can stop after each batch. */

@@ -32,7 +32,7 @@ export async function policyRuling(
 ): Promise<Ruling> {
   const workspace = createWorkspace({ root });
   const kinds = { task: 'free', read_output: 'free' } as const;
-  const flags = { freeReading: true, searchesSkipDenied: true, kinds };
+  const flags = { freeReading: true, searchesSkipDenied: true, searchesSkipAsked: true, kinds };
   const policy = permissionPolicy({ root: workspace.root, rules, remembered, ...flags });
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
   const call = { ...part, arguments: JSON.stringify(input) };

@@ -54,7 +54,7 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   const hideNew = (path: string) => request.deniedNames?.includes(basename(path)) === true;
   const place: ReadingPlace =
     closed === undefined
-      ? { place: 'profile', hide: denied ?? [], hideNew, pin: [], protect: guarded }
+      ? { place: 'profile', hide: denied ?? [], hideNew, pin: [], links: [], protect: guarded }
       : { place: 'closed', hide: closed, hideNew };
   const reading = (closed ?? denied ?? guarded) && {
     hiddenPaths: async () => closed,
@@ -62,6 +62,7 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
     hideDenied: async () => undefined,
     guardProtected: () => true,
     releaseProtected: () => {},
+    giveEnv: () => {},
     placeOf: async () => place,
   };
   const { sandbox } = found;
