@@ -89,7 +89,7 @@ test('18.632: attack: a link changes after the decision about a mentioned file',
       renameSync(join(root, 'next'), join(root, 'link.txt'));
       return ruling;
     },
-    ...{ tools: readingTools(workspace, policy.current), hooks: undefined, log: memoryLog() },
+    ...{ tools: readingTools(workspace, policy.policies), hooks: undefined, log: memoryLog() },
   });
   expect(await readMentionedFiles('See @link.txt', run)).toEqual([
     expect.stringContaining('public-text'),

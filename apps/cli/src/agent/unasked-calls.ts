@@ -47,7 +47,7 @@ const unaskedMs = 15_000;
  */
 export function unaskedCalls(options: UnaskedCallsOptions): RunUnasked {
   const { approve, tools, hooks, log, signal } = options;
-  return async (name, input) => {
+  return async (name, input, { signal: stopped, onStart } = {}) => {
     // Decisions are stored by place. With the same id, a call could get the decision about an earlier call.
     const at = { session: sessionId('user'), turn: 0 };
     const call = toolCallPart(toolCallId(crypto.randomUUID()), name, input);
@@ -58,13 +58,28 @@ export function unaskedCalls(options: UnaskedCallsOptions): RunUnasked {
       const ruling = await decide(approve, checked, at);
       if (ruling.decision !== 'allow') return undefined;
       const tool = hooks?.wrap(checked.tool, { isUnasked: true }) ?? checked.tool;
-      const stop = AbortSignal.any([AbortSignal.timeout(unaskedMs), ...(signal ? [signal] : [])]);
+      const signals = [AbortSignal.timeout(unaskedMs), signal, stopped];
+      const stop = AbortSignal.any(signals.filter((one) => one !== undefined));
+      if (stop.aborted) return undefined;
+      onStart?.();
       const place = { ...at, toolCallId: call.toolCallId, judged: ruling.judged };
-      return await runTool(tool, checked.input, { log, signal: stop, place });
+      const text = await runTool(tool, checked.input, { log, signal: stop, place });
+      return stopped?.aborted === true ? undefined : text;
     } catch {
       return undefined;
     }
   };
+}
+
+/** The time limit of all calls that one message starts, such as the shell blocks of a command. */
+const maxCallsMs = 60_000;
+
+/** Returns a function that runs calls for one message, until the signal aborts or the calls took too long. */
+export function callsOfMessage(run: RunUnasked, signal?: AbortSignal): RunUnasked {
+  const limit = AbortSignal.timeout(maxCallsMs);
+  const stop = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+  return async (name, input, options) =>
+    stop.aborted ? undefined : run(name, input, { ...options, signal: stop });
 }
 
 /** Returns the call with its valid input. Returns undefined if there is no such tool, or for invalid input. */

@@ -10,7 +10,7 @@ const provider = scriptedProvider([]);
 /** Builds an agent with rules that deny these tools. Returns its messages for the user. */
 async function problemsOf(...texts: readonly string[]) {
   const rules = texts.map((text) => ruleFromText(text, 'deny'));
-  const mcpServers = [{ name: 'orders', command: ['millrace-missing-program'] }];
+  const mcpServers = [{ name: 'orders', stdio: { command: 'millrace-missing-program' } }];
   const { problems } = await testAgent({
     ...{ provider, config: { permissions: { mode: 'ask', rules }, mcpServers } },
   });
