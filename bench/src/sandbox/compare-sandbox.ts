@@ -28,6 +28,7 @@ export async function compareSandbox(): Promise<void> {
       hideDenied: async () => undefined,
       guardProtected: () => true,
       releaseProtected: () => {},
+      giveEnv: () => {},
       placeOf: async () => ({ place: 'closed', hide: [] }) as const,
     };
     const all = [

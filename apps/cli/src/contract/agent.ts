@@ -152,6 +152,7 @@ export interface BuildOptions {
     | 'commands'
     | 'mcpServers'
     | 'serverFiles'
+    | 'namedFile'
     | 'system'
     | 'compactAtTokens'
     | 'cache'

@@ -1,4 +1,4 @@
-import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
+import { anyTest, type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
@@ -39,6 +39,19 @@ export function mayReach(
       isDeniedPath(one) &&
       (one.matchesPath(path) || (kind === 'search' && isDeniedBelow(one, path))),
   );
+}
+
+/** See `PermissionPolicy.deniedEntries`. */
+export function deniedEntries(
+  rules: readonly CompiledRule[],
+  root: string,
+): (folder: string) => (name: string) => boolean {
+  const denying = rules.filter(isDeniedPath);
+  return (folder) => {
+    const path = lexicalPath(root, folder);
+    const tests = denying.flatMap(({ testsIn }) => testsIn(path));
+    return anyTest(path, tests, (entry) => denying.some((one) => one.matchesPath(entry)));
+  };
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   type PolicyDecision,
   pathOf,
 } from './decide.ts';
-import { isDeniedPath, mayReach } from './denied-paths.ts';
+import { deniedEntries, isDeniedPath, mayReach } from './denied-paths.ts';
 import { compileRule, type PermissionRule, plainRule } from './permission-rule.ts';
 import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
@@ -101,6 +101,11 @@ export interface PermissionPolicy extends PolicyData {
    * leads through a link, the result also has its real path.
    */
   deniedPaths(tool: string): readonly string[];
+  /**
+   * Returns a function that prepares the check of all entries of a folder, which is faster than `mayReach` for each
+   * entry. The inner function returns true if a rule denies the entry with this name.
+   */
+  deniedEntries(tool: string): (folder: string) => (name: string) => boolean;
   /** Returns the rules that ask about paths for a tool. The search tools use it: see their option `policies`. */
   askedPaths(tool: string): readonly AskedPath[];
   /** Returns the links in the root through which the rules that deny paths for a tool lead. */
@@ -125,7 +130,7 @@ const optionNames: OptionNames<PermissionPolicy> = {
   ...{ searchesSkipDenied: true, searchesSkipAsked: true, freeReading: true },
   ...{ hidesDenied: true, executedFiles: true },
   ...{ decide: true, remember: true, ruleFor: true, mayRead: true, mayReach: true },
-  ...{ deniedPaths: true, deniedLinks: true, askedPaths: true },
+  ...{ deniedPaths: true, deniedLinks: true, deniedEntries: true, askedPaths: true },
 };
 
 /**
@@ -190,6 +195,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
       rulesOf(tool).flatMap(({ rule, globs }) =>
         rule.decision === 'deny' ? globs().map(({ glob }) => glob) : [],
       ),
+    deniedEntries: (tool) => deniedEntries(rulesOf(tool), root),
     askedPaths: (tool) => askedPathsOf(rulesOf(tool)),
     deniedLinks(tool) {
       const denied = rulesOf(tool).filter(isDeniedPath);

@@ -1,7 +1,12 @@
 import { AgentError, type Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
 import { alternativesOf, globProblem } from '../workspace/compile-glob.ts';
-import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
+import {
+  entryMatcher,
+  type LexicalPath,
+  type NameTest,
+  pathMatcher,
+} from '../workspace/match-path.ts';
 import { recent } from '../workspace/real-form.ts';
 import { linkedGlobs, plainGlob } from '../workspace/real-globs.ts';
 import { splitCommand } from './split-command.ts';
@@ -45,6 +50,8 @@ export interface CompiledRule {
   /** The subject of the rule: paths, commands, hosts, or all calls of the tool. */
   readonly about: 'path' | 'command' | 'host' | 'tool';
   matchesPath(path: LexicalPath): boolean;
+  /** Tests of the names in a folder, for a rule that asks or denies. See `entryMatcher`. */
+  testsIn(folder: LexicalPath): readonly NameTest[];
   /**
    * The globs of a rule that asks or denies: its path, and absolute globs for the real paths behind links in it.
    * Empty for all other rules.
@@ -130,7 +137,8 @@ export function plainRule(rule: PermissionRule): PermissionRule {
 }
 
 const noPath = {
-  ...{ matchesPath: () => false, globs: () => [], links: () => [], mayCoverMore: () => false },
+  ...{ matchesPath: () => false, testsIn: () => [], globs: () => [], links: () => [] },
+  mayCoverMore: () => false,
 };
 
 /** Returns the parts of a rule that are about its path. */
@@ -143,11 +151,16 @@ function pathParts(
   const matches = pathMatcher(path, { exact, isWide });
   // A rule that allows need not match the real path. The policy then asks.
   if (!isWide) return { ...noPath, matchesPath: matches };
-  const compiled = new Map<string, (path: LexicalPath) => boolean>();
+  const testsIn = entryMatcher(path, { exact });
+  const compiled = new Map<string, Pick<CompiledRule, 'matchesPath' | 'testsIn'>>();
   const behindLinks = recent(() => {
     const found = linkedGlobs(root, path, exact);
     for (const glob of found.globs)
-      if (!compiled.has(glob)) compiled.set(glob, pathMatcher(glob, { isWide }));
+      if (!compiled.has(glob))
+        compiled.set(glob, {
+          matchesPath: pathMatcher(glob, { isWide }),
+          testsIn: entryMatcher(glob),
+        });
     const matchers = found.globs.flatMap((glob) => compiled.get(glob) ?? []);
     return { ...found, matchers };
   });
@@ -155,7 +168,11 @@ function pathParts(
     links: () => behindLinks().links,
     mayCoverMore: () => !behindLinks().isComplete,
     matchesPath: (given) =>
-      matches(given) || behindLinks().matchers.some((matchesReal) => matchesReal(given)),
+      matches(given) || behindLinks().matchers.some(({ matchesPath }) => matchesPath(given)),
+    testsIn: (folder) => [
+      ...testsIn(folder),
+      ...behindLinks().matchers.flatMap((behind) => behind.testsIn(folder)),
+    ],
     globs: () => [
       { glob: path, exact },
       ...behindLinks().globs.map((glob) => ({ glob, exact: false })),

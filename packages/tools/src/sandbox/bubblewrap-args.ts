@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { type CommandLimits, withLimits } from './command-limits.ts';
@@ -82,7 +82,23 @@ function pinned(view: BubblewrapView): readonly string[] {
         isBelow(folder, path) ||
         (guard === 'read-only' && isBelow(path, folder)),
     );
-  return visible(view, view.pin).filter((folder) => !isGuarded(folder));
+  const folders = [...new Set([...view.pin, ...pinnedElsewhere(view)])].toSorted();
+  return visible(view, folders).filter((folder) => !isGuarded(folder));
+}
+
+/**
+ * Returns the folders above hidden paths in the further folders that the command may change. A mount would cover
+ * the workspace if a folder contained it.
+ */
+function pinnedElsewhere({ view, root, writable, hide }: BubblewrapView): readonly string[] {
+  if (view === 'closed') return [];
+  const above = (base: string, path: string): readonly string[] => {
+    const folder = dirname(path);
+    return isBelow(base, folder) ? [folder, ...above(base, folder)] : [];
+  };
+  const outside = hide.filter((path) => !isInside(root, path));
+  const all = writable.flatMap((base) => outside.flatMap((path) => above(base, path)));
+  return all.filter((folder) => ![root, ...writable].some((one) => isInside(folder, one)));
 }
 
 /** Returns the paths that exist in the view. They do not exist inside of a folder that is already hidden. */

@@ -37,8 +37,19 @@ const rules: readonly PermissionRule[] = [
   { path: 'keys/deep/token', decision: 'deny' },
 ];
 
-async function agentIn(context: Pick<TestContext, 'skip'>, more: readonly PermissionRule[] = []) {
-  const found = await findSandbox();
+interface Setting {
+  /** The first rules. Default: `rules`. */
+  readonly given?: readonly PermissionRule[];
+  /** Further folders that commands can change. Default: none. */
+  readonly writable?: readonly string[];
+}
+
+async function agentIn(
+  context: Pick<TestContext, 'skip'>,
+  more: readonly PermissionRule[] = [],
+  { given = rules, writable = [] }: Setting = {},
+) {
+  const found = await findSandbox({ writable });
   if (found.sandbox === undefined) {
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
     return context.skip(found.reason);
@@ -53,7 +64,7 @@ async function agentIn(context: Pick<TestContext, 'skip'>, more: readonly Permis
   symlinkSync('../secret.txt', join(root, 'sub/l'));
   const workspace = createWorkspace({ root });
   const flags = { freeReading: true, hidesDenied: true };
-  const policy = permissionPolicy({ root, rules: [...rules, ...more], ...flags });
+  const policy = permissionPolicy({ root, rules: [...given, ...more], ...flags });
   const reading = unaskedReading(() => policy);
   const approve = approveInSandbox(() => policy, approveByPolicy(policy, workspace), reading);
   const tool = bashTool({ workspace, sandbox, reading });
@@ -106,6 +117,36 @@ test('attack 46: commands in the sandbox do not see denied paths', async (contex
   expect(existsSync(join(root, 'made'))).toBe(true);
   expect(readFileSync(join(root, 'secret.txt'), 'utf8')).toBe('hush');
   expect(readFileSync(join(root, 'keys/deep/token'), 'utf8')).toBe('hush');
+});
+
+test('18.696: attack: a command does not move a folder with a path that a name denies', async (context) => {
+  // Without this, the folder could move while the sandbox of the next command is prepared.
+  const { start, root } = await agentIn(context, [], { given: rules.slice(0, 2) });
+  const moved = await start('mv node_modules other; mv node_modules/p node_modules/q; echo ended');
+  expect(await moved.run()).toContain('ended');
+  expect(readFileSync(join(root, 'node_modules/p/secret.txt'), 'utf8')).toBe('hush');
+  expect(existsSync(join(root, 'other'))).toBe(false);
+  const used = await start(
+    'mv sub other; mv other/a.txt node_modules/p/b.txt; cat node_modules/p/b*',
+  );
+  expect(await used.run()).toContain('text');
+});
+
+test('18.697: attack: a command does not move a denied file of a further folder that it can change', async (context) => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'shared-')));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  writeTree(base, { 'top/keys/token': 'hush', 'top/a.txt': 'text' });
+  const path = join(base, 'top/keys/token');
+  const { start } = await agentIn(context, [{ path, decision: 'deny' }], { writable: [base] });
+  const moved = await start(`cd ${base}; mv top other; mv top/keys top/k; mv top/a.txt b.txt`);
+  await moved.run();
+  const read = await start(
+    `cat ${base}/*/*/token; cat ${base}/*/token; cat ${base}/b.txt; touch x`,
+  );
+  const text = await read.run();
+  expect(text).toContain('text');
+  expect(text).not.toContain('hush');
+  expect(readFileSync(path, 'utf8')).toBe('hush');
 });
 
 test('18.179: attack: a command does not read the target of a denied link', async (context) => {

@@ -3,8 +3,16 @@ import { dirname, join, sep } from 'node:path';
 import { VersionStores } from '../git/repositories/version-stores.ts';
 import { restsBelow } from '../permissions/moved-rules.ts';
 import type { PermissionPolicy } from '../permissions/permission-policy.ts';
+import { slices } from '../slices.ts';
 import { compileGlob } from '../workspace/compile-glob.ts';
-import { isInside, lexicalPath, pathMatcher } from '../workspace/match-path.ts';
+import {
+  anyTest,
+  entryMatcher,
+  isInside,
+  type LexicalPath,
+  lexicalPath,
+  pathMatcher,
+} from '../workspace/match-path.ts';
 import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
 import { type Found, findOutside, isProgramPlace } from './denied-outside.ts';
 import { isInClosedView } from './places/closed-view.ts';
@@ -13,7 +21,10 @@ import { isInClosedView } from './places/closed-view.ts';
 export interface DeniedPaths {
   /** The existing paths to hide from a command. */
   readonly hide: readonly string[];
-  /** The folders that a command must not rename, because a rule applies to a path and not to a name. */
+  /**
+   * The folders in the workspace that contain hidden paths. A command must not rename them: a rule can apply to a
+   * path and not to a name, and the search for the next command could miss a file that moves at that time.
+   */
   readonly pin: readonly string[];
   /** The links that a command must not change, because a rule leads through them to hidden paths. */
   readonly links: readonly string[];
@@ -52,8 +63,7 @@ export async function findDeniedPaths(
   const all = [...outside.hide, ...inside.hide];
   // With a gap, the sandbox still hides the paths that were found, because a user can approve the command.
   const hide = [...new Set(all)].slice(0, maxHidden);
-  const isByPath = globs.some((glob) => glob.includes('/'));
-  const pin = isByPath ? foldersAbove(policy.root, hide) : [];
+  const pin = foldersAbove(policy.root, hide);
   const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
   const { links, tooMany: rule } = policy.deniedLinks(tool);
   const unclear = rule && `the rule for ${rule} has too many links to follow`;
@@ -89,7 +99,7 @@ export async function findDeniedInClosedView(
   return findOutside(policy, globs, { isReached: isInClosedView, searchesLinks: false });
 }
 
-type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths'> & {
+type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths' | 'deniedEntries'> & {
   /** False if the rules deny no path in a folder. Default: true. */
   readonly mayDenyIn?: ((folder: string) => boolean) | undefined;
 };
@@ -118,6 +128,8 @@ async function findInside(
   const entries = { inside: 0, linked: 0 };
   const compile = compiledNames();
   const stores = new VersionStores();
+  const nextSlice = slices();
+  const ofPolicy = policy.deniedEntries(tool);
   let gap: string | undefined;
   for (const { folder, rules, isLinked } of folders) {
     const found = await readdir(folder, { withFileTypes: true }).catch(codeOf);
@@ -135,7 +147,12 @@ async function findInside(
         folder,
         found.map(({ name }) => name),
       );
+    const isDenied = rules === policy ? ofPolicy(folder) : rules.deniedEntries(tool)(folder);
+    const globs = rules.deniedPaths(tool);
     for (const entry of found) {
+      // A folder can have many entries, and other work of the process must go on.
+      const pause = nextSlice();
+      if (pause !== undefined) await pause;
       const path = join(folder, entry.name);
       if (entry.name.includes(undecodable)) {
         gap ??= `the name ${path} cannot be checked`;
@@ -145,7 +162,7 @@ async function findInside(
       if (entry.isSymbolicLink()) {
         const target = await realpath(path).catch(() => undefined);
         if (target === undefined) continue;
-        const below = rulesBelow(rules.deniedPaths(tool), { compile, root, link: path, target });
+        const below = rulesBelow(globs, { compile, root, link: path, target });
         // A link is not hidden, because a rule can allow its target. If the link is denied, its target is hidden.
         if (isDeniedLink(rules, tool, path)) {
           if (isProgramPlace(target)) gap ??= `${path} leads to programs of the system`;
@@ -161,7 +178,7 @@ async function findInside(
         }
         continue;
       }
-      if (rules.mayReach(tool, { path, kind: 'read' })) {
+      if (!isDenied(entry.name)) {
         if (entry.isDirectory() && rules.mayDenyIn?.(path) !== false)
           folders.push({ folder: path, rules, isLinked });
       } else if (isLinked && isProgramPlace(path))
@@ -181,11 +198,18 @@ function isDeniedLink(rules: SearchRules, tool: string, link: string): boolean {
 /** Returns rules that deny absolute globs. The search itself follows the links. */
 function rulesFor(root: string, globs: readonly string[]): SearchRules {
   const matchers = globs.map((glob) => pathMatcher(glob, { isWide: true }));
+  const isMatch = (path: LexicalPath) => matchers.some((matches) => matches(path));
+  const entries = globs.map((glob) => entryMatcher(glob));
   const bases = globs.map((glob) => splitGlob(glob).base);
   return {
     deniedPaths: () => globs,
     mayDenyIn: (folder) => bases.some((base) => isInside(base, folder) || isInside(folder, base)),
-    mayReach: (_, { path }) => !matchers.some((matches) => matches(lexicalPath(root, path))),
+    deniedEntries: () => (folder) => {
+      const path = lexicalPath(root, folder);
+      const tests = entries.flatMap((testsIn) => testsIn(path));
+      return anyTest(path, tests, isMatch);
+    },
+    mayReach: (_, { path }) => !isMatch(lexicalPath(root, path)),
   };
 }
 

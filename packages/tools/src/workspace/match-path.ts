@@ -50,7 +50,7 @@ export function pathMatcher(
   glob: string,
   { exact = false, isWide }: MatchOptions,
 ): (path: LexicalPath) => boolean {
-  const pattern = glob.replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
+  const pattern = plainPattern(glob);
   const isAbsoluteGlob = glob.startsWith('/');
   if (isWide) {
     const fits = exact ? startsWithPath(glob) : compileWideGlob(pattern);
@@ -68,6 +68,10 @@ export function pathMatcher(
     if (subject.length > maxPath || !(isInside || isAbsoluteGlob)) return false;
     return fits(matchesNameOnly ? nameOf(subject) : subject);
   };
+}
+
+function plainPattern(glob: string): string {
+  return glob.replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
 }
 
 /** Maximum number of characters of a path in Linux. Other systems have lower limits. */
@@ -88,26 +92,96 @@ function startsWithPath(given: string): (path: string) => boolean {
  * the time is linear in the length of the path.
  */
 function compileWideGlob(glob: string): (path: string) => boolean {
+  const parts = partsOf(glob);
+  if (parts === undefined) return matchPrefixes(glob);
+  return (path) => startedParts(parts, path.split('/')) === 'whole';
+}
+
+/** A part of a glob: a test of one name, or `**`. */
+type GlobPart = '**' | ((name: string) => boolean);
+
+/** Returns the parts of a wide glob. Undefined if they cannot be compared with names one by one. */
+function partsOf(glob: string): readonly GlobPart[] | undefined {
   const isName = !glob.includes('/');
-  if (!isName && !hasWholeParts(glob)) return matchPrefixes(glob);
+  if (!isName && !hasWholeParts(glob)) return undefined;
   const parts = glob.split('/').map((part) => (part === '**' ? part : fitsName(part)));
   // A glob without text matches everything, as `**` does.
   if (isName && glob !== '**') parts.splice(0, glob === '' ? 1 : 0, '**');
-  return (path) => {
-    /** The numbers of parts that match the names so far. */
-    let matched = skipGlobstars(parts, [0]);
-    for (const name of path.split('/')) {
-      const next = matched.flatMap((at) => {
-        const part = parts[at];
-        if (part === undefined) return [];
-        if (part === '**') return name === '.' ? [] : [at];
-        return part(name) ? [at + 1] : [];
-      });
-      matched = skipGlobstars(parts, next);
-      if (matched.includes(parts.length)) return true;
-      if (matched.length === 0) return false;
-    }
-    return false;
+  return parts;
+}
+
+/**
+ * Compares names with the parts. Returns the numbers of parts that match the names. Returns `whole` if all parts match
+ * these names or the first of them.
+ */
+function startedParts(
+  parts: readonly GlobPart[],
+  names: readonly string[],
+): readonly number[] | 'whole' {
+  let matched = skipGlobstars(parts, [0]);
+  for (const name of names) {
+    const next = matched.flatMap((at) => {
+      const part = parts[at];
+      if (part === undefined) return [];
+      if (part === '**') return name === '.' ? [] : [at];
+      return part(name) ? [at + 1] : [];
+    });
+    matched = skipGlobstars(parts, next);
+    if (matched.includes(parts.length)) return 'whole';
+    if (matched.length === 0) return [];
+  }
+  return matched;
+}
+
+/** Tests a name. */
+export type NameTest = (name: string) => boolean;
+
+/**
+ * Returns a function that prepares the test of the names in a folder. A glob matches a name if one of the tests does,
+ * as `pathMatcher` with `isWide` would match its path. Pass the tests to `anyTest`, because they do not know the files
+ * that the sandbox renamed. A folder can have many entries, and each part of the glob is compared only once with the
+ * folder.
+ */
+export function entryMatcher(
+  glob: string,
+  { exact = false }: Pick<MatchOptions, 'exact'> = {},
+): (folder: LexicalPath) => readonly NameTest[] {
+  const parts = exact ? undefined : partsOf(plainPattern(glob));
+  const matches = pathMatcher(glob, { exact, isWide: true });
+  const isAbsoluteGlob = glob.startsWith('/');
+  return (folder) => {
+    if (parts === undefined) return [(name) => matches(entryPath(folder, name))];
+    const { shown, absolute } = folder;
+    const path = isAbsoluteGlob ? absolute.replace(/\/$/, '') : shown;
+    const started = startedParts(parts, path === '.' ? [] : path.split('/'));
+    if (started === 'whole') return [() => true];
+    const isEnd = (at: number) => parts.slice(at).every((part) => part === '**');
+    return started.flatMap((at): readonly NameTest[] => {
+      const part = parts[at];
+      if (part === '**') return isEnd(at) ? [() => true] : [];
+      return part !== undefined && isEnd(at + 1) ? [part] : [];
+    });
+  };
+}
+
+/** Returns one test of the names in a folder. `matches` tests the path of a file that the sandbox renamed. */
+export function anyTest(
+  folder: LexicalPath,
+  tests: readonly NameTest[],
+  matches: (path: LexicalPath) => boolean,
+): NameTest {
+  const isKeptFolder = isKeptName(folder.absolute);
+  return (name) =>
+    isKeptFolder || isKeptName(name)
+      ? matches(entryPath(folder, name))
+      : tests.some((test) => test(name));
+}
+
+function entryPath({ shown, absolute, isInside }: LexicalPath, name: string): LexicalPath {
+  return {
+    shown: shown === '.' ? name : `${shown === '/' ? '' : shown}/${name}`,
+    absolute: `${absolute === '/' ? '' : absolute}/${name}`,
+    isInside,
   };
 }
 
@@ -126,6 +200,8 @@ const maxName = 255;
 
 function fitsName(part: string): (name: string) => boolean {
   const fits = part === '' ? (name: string) => name === '' : compileGlob(part, { nocase: true });
+  // Most names have a different length than a part without wildcards. This check is fast.
+  if (/^[\w. -]+$/.test(part)) return (name) => name.length === part.length && fits(name);
   return (name) => name.length <= maxName && fits(name);
 }
 

@@ -1,6 +1,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { repositoryKinds } from '../../git/repositories/read-folder.ts';
+import { slices } from '../../slices.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
 import { splitCommand } from '../split-command.ts';
@@ -77,6 +78,7 @@ export async function findUnreadable(
   const hidden: string[] = [];
   const leaving = new Set<string>();
   const pending = [{ folder: '', isPackage: false }];
+  const nextSlice = slices();
   let [entries, packageEntries] = [0, 0];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { folder } = next;
@@ -96,6 +98,8 @@ export async function findUnreadable(
       if (folder !== '') continue;
     }
     for (const entry of found) {
+      const pause = nextSlice();
+      if (pause !== undefined) await pause;
       if (entry.name.includes(undecodable)) return undefined;
       const path = join(folder, entry.name);
       const isPackage = next.isPackage || (entry.isDirectory() && entry.name === packagesName);
