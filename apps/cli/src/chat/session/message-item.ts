@@ -53,7 +53,9 @@ export async function messageItem(
   // An editor attaches its files itself.
   const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
   const files = hasFiles ? await readMentionedFiles(text, run) : [];
-  const mentioned = hasPictures ? await readPictures(text, { cwd, home, policy: built().policy?.() }) : [];
+  const mentioned = hasPictures
+    ? await readPictures(text, { cwd, home, policy: built().policy?.() })
+    : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [
     ...new Set([...further, ...files]),

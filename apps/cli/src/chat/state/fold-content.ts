@@ -191,7 +191,13 @@ function textOfMessagePart(part: Part | undefined): string {
 
 /** Returns the start of the output of a command that the user ran. The command is in the first two lines. */
 function startOfOutput(text: string): string {
-  return startOfText(text.split('\n').slice(2).join('\n').replace(/<\/user_command>\s*$/, ''));
+  return startOfText(
+    text
+      .split('\n')
+      .slice(2)
+      .join('\n')
+      .replace(/<\/user_command>\s*$/, ''),
+  );
 }
 
 /** Returns the text of a part. For a part without text, it returns a name. */
