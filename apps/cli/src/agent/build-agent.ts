@@ -7,14 +7,6 @@ import {
   type Tool,
 } from '@millrace/agent';
 import {
-  type JsonObject,
-  parseJson,
-  sessionId,
-  type ToolCallPart,
-  toolCallId,
-  toolCallPart,
-} from '@millrace/core';
-import {
   askUserTool,
   type BackgroundCommands,
   backgroundCommands,
@@ -43,7 +35,9 @@ import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.t
 import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
-import { runTool, runUserCommand } from './user-command.ts';
+import { rulesAllow, unaskedCalls } from './unasked-calls.ts';
+import { findUnknownTools } from './unknown-tools.ts';
+import { runUserCommand } from './user-command.ts';
 import { openWebSearch, unguardedSearch } from './web-search.ts';
 import {
   changingTools,
@@ -61,7 +55,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
   const isReadOnly = mode === 'read-only';
-  const linkProblems: string[] = [];
+  const problems = [...findUnknownTools(options)];
   const { hookFiles = [] } = options.extensions ?? {};
   const { serverFiles = [], namedFile } = config;
   // The next start runs the commands that the configuration names, outside of the sandbox.
@@ -71,7 +65,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(
       cwd,
-      (problem) => linkProblems.push(problem),
+      (problem) => problems.push(problem),
       rules,
       options.extensions?.instructions,
     ),
@@ -132,7 +126,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     policy,
     modes: offeredModes({ first: mode, hasSandbox: sandbox !== undefined }),
     servers,
-    linkProblems,
+    problems,
     questions: createQuestions(options.ask),
     background,
     reading: readingTools(workspace, policy.policies, background).map(withShortSchema),
@@ -191,7 +185,7 @@ interface AgentParts {
   readonly policy: SessionPolicy;
   readonly modes: readonly SessionMode[];
   readonly servers: ServerTools;
-  readonly linkProblems: readonly string[];
+  readonly problems: readonly string[];
   readonly extended: ConnectedExtensions;
   readonly questions: Questions;
   readonly background: BackgroundCommands | undefined;
@@ -225,7 +219,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const { hooks } = extended;
   const { code } = extended.extensions;
   const wrapIn = (root?: string) => (tool: Tool) =>
-    withRenderer(code, hooks?.wrap(tool, root) ?? tool);
+    withRenderer(code, hooks?.wrap(tool, { root }) ?? tool);
   const wrap = wrapIn();
   const withShared = ({ reading, changing }: ToolLists, root?: string): ToolLists => ({
     reading: [...reading, ...parts.shared.reading].map(wrapIn(root)),
@@ -271,7 +265,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const tools = isLive ? [...own, serverTools] : allTools();
   const problems = [
     ...[chosen.warning, parts.unconfined, unguardedSearch(options.config, extended.extensions)],
-    ...[...parts.linkProblems, ...extended.problems],
+    ...[...parts.problems, ...extended.problems],
   ];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
@@ -313,7 +307,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     mode: policy.mode,
     setMode: policy.setMode,
     policy: policy.current,
-    allows: (call, judged) => isAllowed(policy, call, judged, allTools()),
+    allows: (call, judged) => rulesAllow(policy.approve, call, judged, allTools()),
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),
@@ -348,59 +342,19 @@ function readFilesOnStart(files: CommandFiles): Observer {
   return Object.assign(observe, { ignoresDeltas: true });
 }
 
-/**
- * Returns true if the current rules allow a call. Returns false for a call with invalid input. The
- * agent reports that error to the model.
- */
-async function isAllowed(
-  { approve }: SessionPolicy,
-  call: ToolCallPart,
-  judged: string | undefined,
-  tools: readonly Tool[],
-): Promise<boolean> {
-  const tool = tools.find(({ name }) => name === call.name);
-  const input = parseJson(call.arguments);
-  if (tool === undefined || !input.ok) return false;
-  const { name } = call;
-  // No call runs as a result of this decision, so the session and turn can be placeholders.
-  const nowhere = { session: sessionId('none'), turn: 0 };
-  const ruling = await approve({ name, call, tool, input: input.value, summary: name }, nowhere);
-  if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
-  return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
-}
-
 /** The calls that the user starts, in a message or with `!`. */
 function runsForUser(
-  parts: AgentParts,
-  policy: SessionPolicy,
+  { options, workspace, helpers, extended }: AgentParts,
+  { approve }: SessionPolicy,
 ): Pick<BuiltAgent, 'runUserCommand' | 'runUnasked'> {
-  const { options, workspace } = parts;
-  return {
-    runUserCommand: (command, signal) => runUserCommand(command, { ...options, workspace, signal }),
-    runUnasked: (name, input) => runUnasked(parts, policy, { name, input }),
-  };
-}
-
-/** The time limit of a call that a message of the user starts. */
-const unaskedMs = 15_000;
-
-/** Runs a call for a message of the user, if the current rules allow the call. */
-async function runUnasked(
-  { helpers, options }: AgentParts,
-  policy: SessionPolicy,
-  { name, input }: { readonly name: string; readonly input: JsonObject },
-): Promise<string | undefined> {
   // The tools of sub-agents continue no command in the background.
   const tools = [...helpers.reading, ...helpers.changing];
-  const tool = tools.find((one) => one.name === name);
-  const call = toolCallPart(toolCallId('user'), name, input);
-  try {
-    if (tool === undefined || !(await isAllowed(policy, call, undefined, tools))) return undefined;
-    const signals = [AbortSignal.timeout(unaskedMs), ...(options.signal ? [options.signal] : [])];
-    return await runTool(tool, input, { log: options.log, signal: AbortSignal.any(signals) });
-  } catch {
-    return undefined;
-  }
+  const { log, signal } = options;
+  return {
+    runUserCommand: (command, stop) =>
+      runUserCommand(command, { ...options, workspace, signal: stop }),
+    runUnasked: unaskedCalls({ approve, tools, hooks: extended.hooks, log, signal }),
+  };
 }
 
 /**

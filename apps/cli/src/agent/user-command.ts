@@ -1,5 +1,5 @@
 import type { Tool, ToolContext, ToolExecution } from '@millrace/agent';
-import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
+import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
 import { bashTool, type Workspace } from '@millrace/tools';
 import type { BuildOptions } from '../contract/agent.ts';
 
@@ -28,16 +28,28 @@ export async function runUserCommand(
   return runTool(tool, { command }, { log, signal });
 }
 
+/** The identity of a call outside of a run, and what the decision about it covers. */
+type Place = Pick<ToolContext, 'session' | 'turn' | 'toolCallId' | 'judged'>;
+
+/** The place of a command that nobody decides about. */
+const undecided: Place = { session: sessionId('user'), turn: 0, toolCallId: toolCallId('user') };
+
+interface RunToolOptions extends Pick<UserCommandOptions, 'log' | 'signal'> {
+  /** The place with which the rules decided about the call. Default: no rules decided. */
+  readonly place?: Place;
+}
+
 /** Runs a tool outside of a run, and returns its text. */
 export async function runTool(
   tool: Pick<Tool, 'execute'>,
-  input: JsonValue,
-  { log, signal }: Pick<UserCommandOptions, 'log' | 'signal'>,
+  input: unknown,
+  { log, signal, place = undecided }: RunToolOptions,
 ): Promise<string> {
+  const { session, turn, toolCallId } = place;
   const context: ToolContext = {
     ...{ signal, context: undefined, child: undefined, blobs: log.blobs, update: () => {} },
-    ...{ session: sessionId('user'), runId: runId('user'), turn: 0, idempotencyKey: 'user' },
-    ...{ toolCallId: toolCallId('user'), executionId: executionId('user') },
+    ...{ ...place, runId: runId('user'), executionId: executionId('user') },
+    idempotencyKey: `${session}:${turn}:${toolCallId}`,
   };
   return outputText(tool.execute(input, context));
 }

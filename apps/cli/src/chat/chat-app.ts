@@ -180,7 +180,8 @@ export class ChatApp implements CommandContext {
   }
 
   get isBusy(): boolean {
-    return this.#replay !== undefined || this.#commands.isRunning || this.#conversation.isBusy;
+    const { isPreparing, isBusy } = this.#conversation;
+    return this.#replay !== undefined || this.#commands.isRunning || isPreparing || isBusy;
   }
 
   readonly print = (...blocks: readonly Block[]): void => this.display.print(blocks);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type JsonObject, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { expect, test } from 'vitest';
+import { noExtensions } from '../extensions/load-extensions.ts';
 import { picturePaths } from '../input/attachments/mentioned-pictures.ts';
 import { runPrint } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -95,6 +96,48 @@ test('23, to build 5: a mentioned text file reaches the model as content', async
     text: expect.stringContaining('Ship on Friday.'),
   });
   await chat.waitForText('[attached: notes.txt]');
+});
+
+/** A chat with a command `/go`, whose shell block runs until the test ends it. */
+function chatWithBlock() {
+  const ends: ((output: string | undefined) => void)[] = [];
+  const command = { name: 'go', description: 'Goes', origin: 'user', path: '/go.md' } as const;
+  const extensions = { ...noExtensions, commands: [{ ...command, text: 'Run: !`sleep 9`' }] };
+  const chat = new TestChat({
+    ...{ script: ['First.'], extensions, columns: 120 },
+    runUnasked: (_name, _input, { signal, onStart } = {}) =>
+      new Promise((resolve) => {
+        onStart?.();
+        ends.push(resolve);
+        signal?.addEventListener('abort', () => resolve(undefined));
+      }),
+  });
+  return { chat, ends };
+}
+
+test('18.640: the shell block of a command is shown, and later messages wait for it', async () => {
+  const { chat, ends } = chatWithBlock();
+  await chat.send('/go');
+  await chat.waitForText('$ sleep 9');
+  chat.type('Later');
+  await chat.advance(100);
+  chat.type('\r');
+  await chat.advance(100);
+  expect(await chat.log.list()).toEqual([]);
+  ends[0]?.('rested');
+  await chat.waitForText('First.');
+  const sent = (await messagesOf(chat)).map(([part]) => part);
+  expect(sent).toMatchObject([{ text: '/go' }, { text: 'Later' }]);
+});
+
+test('18.640: attack: Esc does not stop the shell blocks of a command', async () => {
+  const { chat } = chatWithBlock();
+  await chat.send('/go');
+  await chat.waitForText('$ sleep 9');
+  chat.type('\x1b');
+  await chat.waitForText('because you stopped it');
+  expect(await chat.log.list()).toEqual([]);
+  await chat.idle();
 });
 
 test('23.10: the prompt of -p sends its pictures too', async () => {

@@ -32,6 +32,11 @@ test.each(['', ' ', ':x', '=x', 'bash:', 'bash= ', 'two words:x', 'task:x', 'git
   },
 );
 
+test('a rule with a misspelt tool is not valid, and the message names the tool', () => {
+  expect(() => ruleFromText('raed:secrets/**', 'deny')).toThrow('Did you mean read?');
+  expect(() => ruleFromText('web_ftech:docs.rs', 'allow')).toThrow('Did you mean web_fetch?');
+});
+
 test('any rule that a policy can make for a call is the same after it was written down', () => {
   const words = fc.string({ minLength: 1 }).filter((text) => text.trim() === text && text !== '');
   const exact = fc.constantFrom({}, { exact: true });

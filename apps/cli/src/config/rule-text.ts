@@ -1,7 +1,8 @@
 import type { Approval } from '@millrace/agent';
+import { nearestNames } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
-import { similarToolName } from '../extensions/tool-names.ts';
+import { similarToolName, toolNames } from '../extensions/tool-names.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
 const hostTools: readonly string[] = ['web_fetch', 'web_search'];
@@ -35,7 +36,11 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
     return { tool, host: what.trim(), decision };
   }
   if (pathTools.includes(tool)) return { ...toolField, path: what.trim(), ...exact, decision };
-  throw invalidRule(text, `${tool} supports neither a path nor a command in rules`);
+  const names = toolNames.includes(tool) ? [] : [...pathTools, ...hostTools, ...commandTools];
+  const isNear = (distance: number, name: string) => distance <= 2 && name !== '*';
+  const [near] = nearestNames(tool, names, { most: 1, isNear });
+  const way = near === undefined ? usualWay : `Did you mean ${near}?`;
+  throw invalidRule(text, `${tool} supports neither a path nor a command in rules`, way);
 }
 
 /**

@@ -20,7 +20,18 @@ import type { Env } from './host.ts';
  * Runs a call of a tool that the rules allow without a question, and returns its text. Returns undefined if they do
  * not, or if the call fails.
  */
-export type RunUnasked = (name: string, input: JsonObject) => Promise<string | undefined>;
+export type RunUnasked = (
+  name: string,
+  input: JsonObject,
+  options?: RunUnaskedOptions,
+) => Promise<string | undefined>;
+
+export interface RunUnaskedOptions {
+  /** Stops the call. The result is then undefined. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the rules have allowed the call, before it runs. Default: none. */
+  readonly onStart?: (() => void) | undefined;
+}
 
 /** An agent for a folder, with the operations that the chat uses. */
 export interface BuiltAgent {

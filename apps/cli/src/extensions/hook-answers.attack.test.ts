@@ -104,3 +104,47 @@ test.each([
     'A hook that guards this call could not run, or was stopped',
   ]);
 });
+
+/** Runs `rm -rf keep` with a hook of the user that answers the question about a call. */
+async function withAnswer(answer: object) {
+  const { built, cwd, provider } = await extendedAgent(
+    {
+      'home/.claude/settings.json': hookSettings('PermissionRequest', 'cat ~/answer.json'),
+      'home/answer.json': JSON.stringify(answer),
+      'project/keep/a.txt': 'one',
+    },
+    [calls('bash', { command: 'rm -rf keep' }), 'Done.'],
+    { approve: 'park' },
+  );
+  const { pendingApprovals, stop } = await built.agent.run('Go', { session }).result;
+  const asked = pendingApprovals.map(({ reason, rule }) => ({ reason, rule }));
+  return { asked, stop, isKept: existsSync(join(cwd, 'keep')), requests: provider.requests.length };
+}
+
+const allow = (more: object) => ({
+  hookSpecificOutput: { decision: { behavior: 'allow', ...more } },
+});
+
+test('18.633: attack: a hook that allows a changed input allows the input of the model', async () => {
+  const updatedInput = { command: 'echo would remove keep' };
+  const { asked, isKept } = await withAnswer(allow({ updatedInput }));
+  expect(isKept).toBe(true);
+  expect(asked).toEqual([{ reason: expect.stringContaining('changed input'), rule: undefined }]);
+});
+
+test('18.633: a hook can repeat the input that it allows', async () => {
+  const { asked, isKept } = await withAnswer(
+    allow({ updatedInput: { command: 'rm -rf keep' }, updatedPermissions: [] }),
+  );
+  expect([asked, isKept]).toEqual([[], false]);
+});
+
+test('18.633: attack: a hook that ends the run allows the call', async () => {
+  const { isKept, stop } = await withAnswer({
+    ...allow({}),
+    continue: false,
+    stopReason: 'Closed',
+  });
+  expect(isKept).toBe(true);
+  expect(stop).toMatchObject({ reason: 'aborted' });
+});

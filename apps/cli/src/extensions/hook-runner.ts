@@ -325,10 +325,11 @@ function permissionDecision(
   origin: Hook['origin'],
   specific: Readonly<Record<string, unknown>>,
 ): Decision {
-  const { behavior, message } = objectOf(specific['decision']);
+  const { behavior, message, updatedInput: updated } = objectOf(specific['decision']);
   if (behavior === 'deny') return blockDecision('PermissionRequest', textOf(message) ?? '');
   if (behavior !== 'allow') return {};
-  return origin === 'user' ? { isAllowed: true } : { isIgnoredAllow: true };
+  const input = updated == null ? {} : { updatedInput: objectOf(updated) };
+  return origin === 'user' ? { ...input, isAllowed: true } : { isIgnoredAllow: true };
 }
 
 /** Merges decisions. The strictest one wins. */

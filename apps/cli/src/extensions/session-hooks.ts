@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ApprovalDecision,
+  type ChangeVerdict,
   type CheckedToolCall,
   type Clock,
   type Guardrail,
   inputGuardrail,
   type Observer,
   outputGuardrail,
+  type PassVerdict,
+  type StopVerdict,
   submitCommand,
   type Tool,
   type ToolContext,
@@ -34,6 +38,7 @@ interface SessionHooksOptions {
   readonly isInteractive: boolean;
 }
 
+type CallVerdict = PassVerdict | StopVerdict | ChangeVerdict<JsonValue>;
 type Approve = (call: CheckedToolCall, at: CallPlace) => Promise<ApprovalDecision>;
 
 /** Maximum number of calls whose hook decisions are kept. */
@@ -130,30 +135,37 @@ export class SessionHooks {
       if (decision === 'deny') return ruling;
       if (outcome.blocked !== undefined)
         return { decision: 'deny', reason: `A hook blocked the call: ${outcome.blocked}` };
+      const { judged } = rest as { readonly judged?: string };
+      // Without a rule, an earlier approval for the session does not answer this question.
+      const ask = (reason: string) =>
+        ({ decision: 'ask', reason, ...(judged !== undefined && { judged }) }) as const;
       const { asked = await this.#unusableChange(call, outcome, root) } = outcome;
-      if (asked !== undefined) {
-        const { judged } = rest as { readonly judged?: string };
-        // Without a rule, an earlier approval for the session does not answer this question.
-        return { decision: 'ask', reason: asked, ...(judged !== undefined && { judged }) };
-      }
+      if (asked !== undefined) return ask(asked);
       if (decision !== 'ask') return ruling;
       if (outcome.isAllowed) return freely(call, at);
       const answer = await this.#answerFor(call, at, root);
-      if (answer.blocked !== undefined)
-        return { decision: 'deny', reason: `A hook denied the call: ${answer.blocked}` };
-      return answer.isAllowed ? freely(call, at) : ruling;
+      const { updatedInput: to, stopped, blocked = stopped } = answer;
+      // A call that no agent runs has no session. It is only denied.
+      if (stopped !== undefined) await this.#abort(at.session, stopped).catch(() => {});
+      if (blocked !== undefined)
+        return { decision: 'deny', reason: `A hook denied the call: ${blocked}` };
+      if (!answer.isAllowed) return ruling;
+      const input = to === undefined ? call.input : await this.#changedInput(call, to, root);
+      return isDeepStrictEqual(input, call.input) ? freely(call, at) : ask(otherInput);
     };
   }
 
-  /**
-   * Runs PostToolUse hooks after a tool, and adds their texts and those of PreToolUse hooks to the result.
-   * `root` is the folder of the tool. Default: the folder of the session.
-   */
-  wrap(tool: Tool, root?: string): Tool {
+  /** Checks a call that no agent runs, as the guardrail checks other calls. Call it before `approve`. */
+  checkUnasked(call: CheckedToolCall, at: CallPlace): Promise<CallVerdict> {
+    return this.#checkCall(call, at, undefined);
+  }
+
+  /** Runs PostToolUse hooks after a tool, and adds their texts and those of PreToolUse hooks to the result. */
+  wrap(tool: Tool, options: WrapOptions = {}): Tool {
     if (!this.#runner.has('PreToolUse', 'PostToolUse', 'PostToolUseFailure')) return tool;
     const execute = (input: unknown, context: ToolContext): ToolExecution => {
       const execution = tool.execute(input, context);
-      const call = { tool, root, input, context };
+      const call = { ...options, tool, input, context };
       const after = (returned: unknown) => this.#afterCall(call, returned);
       const failed = (error: unknown) => this.#afterFailure(call, error);
       if (!(Symbol.asyncIterator in execution)) return execution.then(after, failed);
@@ -220,19 +232,25 @@ export class SessionHooks {
     const timeoutMs = this.#runner.timeoutMs('PreToolUse');
     const guardrail = toolGuardrail({
       ...{ name: 'hooks-call', timeoutMs },
-      check: async (call, at) => {
-        const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at, root);
-        if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
-        if (updatedInput === undefined || blocked !== undefined) return 'pass';
-        const to = await this.#changedInput(call, updatedInput, root);
-        // `approve` asks the user about a change that cannot be used.
-        if (to === undefined) return 'pass';
-        // The hook wrote this input, so its decision also applies to it.
-        this.#keepDecision({ ...call, input: to }, at, this.#beforeCall(call, at, root));
-        return { verdict: 'change', to };
-      },
+      check: (call, at) => this.#checkCall(call, at, root),
     });
     return [guardrail];
+  }
+
+  async #checkCall(
+    call: CheckedToolCall,
+    at: CallPlace,
+    root: string | undefined,
+  ): Promise<CallVerdict> {
+    const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at, root);
+    if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
+    if (updatedInput === undefined || blocked !== undefined) return 'pass';
+    const to = await this.#changedInput(call, updatedInput, root);
+    // `approve` asks the user about a change that cannot be used.
+    if (to === undefined) return 'pass';
+    // The hook wrote this input, so its decision also applies to it.
+    this.#keepDecision({ ...call, input: to }, at, this.#beforeCall(call, at, root));
+    return { verdict: 'change', to };
   }
 
   /** Returns the reason to ask if a hook changes the input of a call in a way that cannot be used. */
@@ -318,14 +336,14 @@ export class SessionHooks {
     if (call.context.signal.aborted) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const said = await this.#runAfter('PostToolUseFailure', call, () => ({ error: message }));
-    if (said.length === 0) throw error;
+    if (said.length === 0 || call.isUnasked) throw error;
     return { output: { text: `${message}\n\n${hookText(said)}`, isError: true } };
   }
 
   /** Runs the hooks after a call, and returns their texts and those of PreToolUse hooks for the model. */
   async #runAfter(
     event: 'PostToolUse' | 'PostToolUseFailure',
-    { tool, root, input, context }: EndedCall,
+    { tool, root, isUnasked, input, context }: EndedCall,
     fieldsFor: (input: Readonly<Record<string, unknown>>) => object,
   ): Promise<readonly string[]> {
     const { session, toolCallId, signal } = context;
@@ -337,8 +355,9 @@ export class SessionHooks {
     };
     const request = { session, names, fields, signal, manyName };
     const outcome = await this.#run(event, request);
-    if (outcome.stopped !== undefined)
-      await submitCommand(this.#options.log, session, { type: 'abort', reason: outcome.stopped });
+    const { stopped } = outcome;
+    if (stopped !== undefined && isUnasked) throw new Error(stopped);
+    if (stopped !== undefined) await this.#abort(session, stopped);
     const key = contextKey(session, toolCallId);
     const before = this.#contexts.get(key) ?? [];
     this.#contexts.delete(key);
@@ -422,6 +441,10 @@ export class SessionHooks {
       );
   }
 
+  async #abort(session: string, reason: string): Promise<void> {
+    await submitCommand(this.#options.log, session, { type: 'abort', reason });
+  }
+
   async #run(event: HookEvent, request: Parameters<HookRunner['run']>[1]): Promise<HookOutcome> {
     if (!this.#runner.has(event)) return nothing;
     const { transcriptPath = await this.#transcripts.path(request.session) } = request;
@@ -429,14 +452,22 @@ export class SessionHooks {
   }
 }
 
+interface WrapOptions {
+  /** The folder of the tool. Default: the folder of the session. */
+  readonly root?: string | undefined;
+  /** True if no agent runs the call. It then fails if a hook ends the run. Default: false. */
+  readonly isUnasked?: boolean;
+}
+
 /** A call of a tool that has ended. */
-interface EndedCall {
+interface EndedCall extends WrapOptions {
   readonly tool: Tool;
-  /** The folder of the tool. Undefined for the folder of the session. */
-  readonly root: string | undefined;
   readonly input: unknown;
   readonly context: ToolContext;
 }
+
+const otherInput =
+  'A hook allows this call only with a changed input, which an answer to a question cannot give it';
 
 const nothing: HookOutcome = { isAllowed: false, context: [] };
 

@@ -82,9 +82,17 @@ const maxShownLength = 200;
  */
 export function startOfPrompt(text: string): string {
   const body = text.slice(text.indexOf('>') + 1).replace(/<\/command_text>\s*$/, '');
-  const lines = body.split('\n').filter((line) => line.trim() !== '');
+  return startOfText(body, maxShownLines);
+}
+
+/**
+ * Returns the first lines of a text that the screen shows by its name, and the number of further lines. Default: 2
+ * lines.
+ */
+export function startOfText(text: string, maxLines = 2): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
   const shown = lines
-    .slice(0, maxShownLines)
+    .slice(0, maxLines)
     .map((line) => (line.length > maxShownLength ? `${line.slice(0, maxShownLength)}…` : line));
   const left = lines.length - shown.length;
   return [...shown, ...(left > 0 ? [`… ${left} more ${left === 1 ? 'line' : 'lines'}`] : [])].join(

@@ -23,6 +23,12 @@ const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
   todo: ['TodoWrite'],
 };
 
+/** The names that rules can have for the tools of the agent. Some sessions do not have all of these tools. */
+export const toolNames: readonly string[] = [
+  ...Object.keys(otherNames),
+  ...['read_output', 'bash+network', 'bash+outside', 'mcp_approval'],
+];
+
 /** Tools of Claude Code that do not exist here. */
 const missingNames: ReadonlySet<string> = new Set(
   'NotebookEdit NotebookRead BashOutput KillShell KillBash ExitPlanMode SlashCommand'.split(' '),

@@ -12,11 +12,12 @@ import type { PluginsArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env, Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import { parseHookSettings } from '../extensions/hook-settings.ts';
 import { makeFolder } from '../make-folder.ts';
 import { countOf } from '../print/text-table.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { readPluginLayout } from './plugin-layout.ts';
+import { type PluginLayout, readPluginLayout } from './plugin-layout.ts';
 import {
   digestOf,
   isUnchanged,
@@ -68,12 +69,12 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
     : await fetchPackage(source, host);
   try {
     const files = await readFiles(fetched.folder);
-    const paths = files.map(({ path }) => path);
-    const used = await usedFiles(fetched.folder, paths);
-    if (used.length === 0) throw notPlugin(operand, files);
     const usual = nameOf(isFolder ? basename(source) : packageName(source));
-    const { name } = await readPluginLayout(fetched.folder, usual);
-    const shown = shownFiles(used);
+    const layout = await readPluginLayout(fetched.folder, usual);
+    const { name } = layout;
+    const used = usedFiles(layout, files);
+    if (used.length === 0) throw notPlugin(operand, files);
+    const content = `${shownFiles(used, layout)}${shownHooks(layout, files)}`;
     if (!yes) {
       if (!hasTerminal(host))
         throw new UsageError('Without a terminal, millrace plugins add needs --yes');
@@ -81,7 +82,7 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
       const replaces = earlier
         ? `It replaces the plugin from ${revealHidden(earlier.source)}.\n`
         : '';
-      const question = `The plugin ${name} comes from ${originOf(source, fetched)}.\n${replaces}It has these files:\n${shown}Its hooks and extensions run with all your rights, in every project. Add it?`;
+      const question = `The plugin ${name} comes from ${originOf(source, fetched)}.\n${replaces}It has these files:\n${content}Its hooks and extensions run with all your rights, in every project. Add it?`;
       const isWanted = await askYesNo(host, question);
       if (isWanted !== true) return exitCodes.aborted;
     }
@@ -96,26 +97,48 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
 }
 
 /** Returns the files that the program reads as parts of the plugin. Their scripts can be elsewhere in its folder. */
-async function usedFiles(folder: string, paths: readonly string[]): Promise<readonly string[]> {
-  const { skills, commands, agents, hooks } = await readPluginLayout(folder, 'plugin');
-  const places = [...skills, ...commands, ...agents, ...hooks.map(({ file }) => file)];
-  const isUsed = (path: string) =>
-    /^extensions\/|^\.claude-plugin\/plugin\.json$/.test(path) ||
-    places.some((place) => isInside(resolve(folder, path), place));
-  return paths.filter(isUsed);
+function usedFiles(layout: PluginLayout, files: readonly PluginFile[]): readonly string[] {
+  const { folder, skills, commands, agents } = layout;
+  const places = [...skills, ...commands, ...agents];
+  const isText = (path: string) => places.some((place) => isInside(resolve(folder, path), place));
+  return files.map(({ path }) => path).filter((path) => isText(path) || isCode(path, layout));
 }
 
-const maxShownFiles = 200;
+/** True for a file that runs programs: an extension, or a file with hooks. A manifest can give it any name. */
+function isCode(path: string, { folder, hooks }: PluginLayout): boolean {
+  if (/^extensions\/|^\.claude-plugin\/plugin\.json$/.test(path)) return true;
+  return hooks.some(({ file }) => file === resolve(folder, path));
+}
 
-function shownFiles(used: readonly string[]): string {
-  // Hooks and extensions run programs, so they are always shown.
-  const isCode = (path: string) => /^extensions\/|\.json$/.test(path);
-  const first = [...used.filter(isCode), ...used.filter((path) => !isCode(path))];
-  const lines = first
-    .slice(0, maxShownFiles)
-    .map((path) => `  - ${revealHidden(path.replaceAll('\n', '␊'))}\n`);
-  const more = first.length - lines.length;
+const maxShownTexts = 200;
+
+/** Returns the list of files. It contains all files that run programs, and a part of the other files. */
+function shownFiles(used: readonly string[], layout: PluginLayout): string {
+  const code = used.filter((path) => isCode(path, layout));
+  const texts = used.filter((path) => !isCode(path, layout));
+  const lines = [...code, ...texts.slice(0, maxShownTexts)].map((path) => `  - ${shown(path)}\n`);
+  const more = texts.length - maxShownTexts;
   return [...lines, ...(more > 0 ? [`  - and ${countOf(more, 'further file')}\n`] : [])].join('');
+}
+
+/** Returns the list of the commands that the hooks of the plugin run. */
+function shownHooks(layout: PluginLayout, files: readonly PluginFile[]): string {
+  const { folder } = layout;
+  const place = { origin: 'user', parent: folder, plugin: layout } as const;
+  const hooks = layout.hooks.flatMap(({ file, content, isForeign }) => {
+    const text =
+      content ?? files.find(({ path }) => resolve(folder, path) === file)?.bytes.toString();
+    if (text === undefined) return [];
+    return parseHookSettings(text, file, { ...place, isForeign }, () => {});
+  });
+  if (hooks.length === 0) return '';
+  const lines = hooks.map(({ event, command }) => `  - ${event}: ${shown(command)}\n`);
+  return `Its hooks run these commands:\n${lines.join('')}`;
+}
+
+/** Returns a text of the plugin in one line, so that the text cannot look like a line of the question. */
+function shown(text: string): string {
+  return revealHidden(text.replaceAll('\n', '␊'));
 }
 
 /** A repository can list several plugins. Each of them is a folder. */
@@ -127,9 +150,9 @@ function notPlugin(operand: string, files: readonly PluginFile[]): UsageError {
     return new UsageError(
       `${operand} is not a plugin: it has no folder skills, commands, agents or extensions, and no hooks.json`,
     );
-  const names = folders.map((folder) => revealHidden(folder)).join(', ');
+  const names = folders.map(shown).join(', ');
   return new UsageError(
-    `${operand} is a list of plugins. Add one of its folders, such as ${join(operand, revealHidden(first))}. It has: ${names}`,
+    `${operand} is a list of plugins. Add one of its folders, such as ${join(operand, shown(first))}. It has: ${names}`,
   );
 }
 
@@ -145,7 +168,7 @@ function marketFolders(text: string): readonly string[] {
 
 /** Describes where the files of a plugin come from. */
 function originOf(source: string, { id, integrity }: Fetched): string {
-  if (id === undefined) return `the folder ${revealHidden(source.replaceAll('\n', '␊'))}`;
+  if (id === undefined) return `the folder ${shown(source)}`;
   const checked = integrity === undefined ? '' : ` (${revealHidden(integrity)})`;
   return `the npm package ${revealHidden(id)}${checked}`;
 }

@@ -1,6 +1,7 @@
 import { branchSession, type Observer, type Run, type RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
+import { callsOfMessage } from '../agent/unasked-calls.ts';
 import { commandHint, type PlaceFlags, resumeHint } from '../args/command-hint.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { PrintArgs, SessionChoice } from '../contract/args.ts';
@@ -48,6 +49,7 @@ export interface PrintRunOptions {
         | 'onNotice'
         | 'background'
         | 'runUnasked'
+        | 'policy'
       >
     >;
   readonly log: Log;
@@ -142,13 +144,15 @@ async function startRun(
   const { extensions, onNotice } = options.built;
   onNotice?.((text) => void notes.write(text).catch(() => {}));
   const { prompt = '' } = args;
-  const { runUnasked } = options.built;
+  const calls = options.built.runUnasked;
+  const runUnasked = calls && callsOfMessage(calls, signal);
   const expanded =
     extensions === undefined ? [] : await expandPrompt(extensions, prompt, [], runUnasked);
   const files = runUnasked === undefined ? [] : await readMentionedFiles(prompt, runUnasked);
   const further = [...new Set([...expanded, ...files])];
   const home = options.env['HOME'];
-  const input = await createRunInput({ args, piped, cwd, home, isPlan, further });
+  const policy = options.built.policy?.();
+  const input = await createRunInput({ args, piped, cwd, home, policy, isPlan, further });
   const found = await sessionFor(log, args.session, { cwd, flags: args, isFolderOnly: true });
   const session = found?.id;
   const refusal = session && (await refusalToResume(log, session, { flags: args, built }));

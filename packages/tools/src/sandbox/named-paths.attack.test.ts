@@ -1,9 +1,15 @@
-import { symlinkSync } from 'node:fs';
+import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { toolCallId, toolCallPart } from '@millrace/core';
 import { beforeEach, expect, test } from 'vitest';
+import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
+import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
-import { unaskedReading } from './unasked-reading.ts';
+import { testPlace } from '../testing/tool-context.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { approveInSandbox } from './approve-in-sandbox.ts';
+import { callKey, unaskedReading } from './unasked-reading.ts';
 
 // A hostile model refers to a system file in a form that does not look like its path. The closed view shows
 // files such as /etc/passwd, because programs need them.
@@ -65,6 +71,37 @@ test.for(following)(
     expect(await isUnasked(command)).toBe(true);
     symlinkSync('/etc', join(root, 'sub/link'));
     expect(await isUnasked(command)).toBe(false);
+  },
+);
+
+test.each([
+  ['cat link', [], true],
+  ['cat sub/b.txt link', [], true],
+  // A rule of the user allows these lines, independently of the files.
+  ['cat link', [{ tool: 'bash', command: 'cat link', exact: true, decision: 'allow' }], false],
+  ['cat link', [{ tool: 'bash', command: 'cat', decision: 'allow' }], false],
+] as const)(
+  '18.639: attack: a link leads to a secret after the decision about `%s`, rules %j',
+  async (command, rules, isHidden) => {
+    writeTree(root, { '.env': 'KEY=1' });
+    symlinkSync('a.txt', join(root, 'link'));
+    const policy = permissionPolicy({ root, rules, freeReading: true, searchesSkipDenied: true });
+    const reading = unaskedReading(() => policy);
+    const approve = approveInSandbox(
+      () => policy,
+      approveByPolicy(policy, createWorkspace({ root })),
+      reading,
+    );
+    const call = toolCallPart(toolCallId('c'), 'bash', { command });
+    const checked = { name: 'bash', call, tool: bashTool({ workspace: { root } }), summary: '' };
+    const ruling = await approve({ ...checked, input: { command } }, testPlace);
+    expect(typeof ruling === 'string' ? ruling : ruling.decision).toBe('allow');
+    rmSync(join(root, 'link'));
+    symlinkSync('.env', join(root, 'link'));
+    const key = callKey({ call }, testPlace);
+    const place = await reading.placeOf({ tool: 'bash', input: { command } }, key);
+    const hidden = place.place === 'refused' ? [] : place.hide;
+    expect(hidden.includes(join(root, '.env'))).toBe(isHidden);
   },
 );
 

@@ -3,6 +3,7 @@ import type { CheckedToolCall, StepInfo } from '@millrace/agent';
 import type { SandboxRequest } from '../contract/sandbox.ts';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { isProtectedName, protectedNames } from '../permissions/protected-paths.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
 import {
@@ -189,15 +190,12 @@ export function unaskedReading(
           (one) => !one.mayReach(call.tool, { path, kind: 'read' }),
         );
       const isUnreadable = (path: string) => !policy.mayRead({ path, kind: 'read' });
-      if (readable !== undefined)
-        return {
-          ...{ place: 'closed', hide: readable },
-          // Packages and files of the system are public, so only rules hide them.
-          hideNew: (path) => {
-            const isPublic = path.includes('/node_modules/') || !isInside(policy.root, path);
-            return (isPublic ? isDenied : isUnreadable)(path);
-          },
-        };
+      // Packages and files of the system are public, so only rules hide them.
+      const isHiddenNew = (path: string) => {
+        const isPublic = path.includes('/node_modules/') || !isInside(policy.root, path);
+        return (isPublic ? isDenied : isUnreadable)(path);
+      };
+      if (readable !== undefined) return { place: 'closed', hide: readable, hideNew: isHiddenNew };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
       const { hide, pin, links, gap } = await findDenied(call.tool);
       if (mustHide && gap !== undefined) return { place: 'refused' };
@@ -205,11 +203,42 @@ export function unaskedReading(
         protect: protectedNames(current().root),
         protectNew: isProtectedName,
       };
-      const hideNew = policy.deniedPaths(call.tool).length === 0 ? undefined : isDenied;
       const getsEnv = wasApproved && !mustGuard;
-      return { place: 'profile', hide, hideNew, pin, links, getsEnv, ...guarded };
+      const rest = { place: 'profile', pin, links, getsEnv, ...guarded } as const;
+      // The policy allowed the line because of the files that it names. A link could lead to another file now.
+      const unreadable =
+        wasApproved || mustGuard ? undefined : await unreadableBeside(policy, call);
+      if (unreadable !== undefined)
+        return { ...rest, hide: [...new Set([...hide, ...unreadable])], hideNew: isHiddenNew };
+      const hideNew = policy.deniedPaths(call.tool).length === 0 ? undefined : isDenied;
+      return { ...rest, hide, hideNew };
     },
   };
+}
+
+/**
+ * Returns the files that a line must not read if the policy allows it only because it reads other files. Returns
+ * undefined for other lines, and if there are too many files to hide. Git needs its folder, which is one of these
+ * files, so a line with git can read them.
+ */
+async function unreadableBeside(
+  policy: PermissionPolicy,
+  call: PolicyCall,
+): Promise<readonly string[] | undefined> {
+  const line = commandOf(call);
+  if (line === undefined || usesGit(line) || asksForMore(call) !== undefined) return undefined;
+  const isAllow = ({ decision }: PermissionRule) => decision === 'allow';
+  const allowing = [...policy.rules, ...policy.remembered].filter(isAllow);
+  if (policy.decide(call).decision !== 'allow') return undefined;
+  // A line that a rule allows can read each file. `cat .env` is an example with the rule `bash:cat`.
+  const ofRules = permissionPolicy({
+    ...policy,
+    rules: allowing,
+    remembered: [],
+    freeReading: false,
+  });
+  if (ofRules.decide(call).decision === 'allow') return undefined;
+  return (await findUnreadable(policy, mayReachPackages(line)))?.hidden;
 }
 
 /** True if a rule allows the call. The call may then run in the profile of the sandbox. */

@@ -8,7 +8,7 @@ import { CommandEnds } from './command-ends.ts';
 import type { ConversationOptions } from './conversation-options.ts';
 import { type DriverStatus, DriverWatcher, driverStatus } from './driver-watcher.ts';
 import { LateMessages } from './late-messages.ts';
-import { type MessageContent, messageItem, messageText } from './message-item.ts';
+import { type MessageContent, MessageQueue, messageText } from './message-item.ts';
 import {
   type ApprovalOptions,
   approveCommand,
@@ -37,6 +37,7 @@ export class Conversation {
   readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
   readonly #lateMessages = new LateMessages();
+  readonly #messages: MessageQueue;
   readonly #leaving = new AbortController();
   /** The run that this process drives. */
   #run: Run | undefined;
@@ -59,6 +60,9 @@ export class Conversation {
     this.session = session;
     this.#options = options;
     this.commandEnds = new CommandEnds(options);
+    const isPlanning = () => this.state.isPlanning;
+    const onCommand = (command: string) => print([note('dim', `$ ${command}`)]);
+    this.#messages = new MessageQueue({ ...options, isPlanning, onCommand });
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     const view = { session, log, print, onChange, onEvent, onBatch, onError, start };
@@ -162,7 +166,13 @@ export class Conversation {
     return this.#sendMessage(text, 'follow_up', content);
   }
 
+  /** True while a command runs for a message that is not sent yet. */
+  get isPreparing(): boolean {
+    return this.#messages.isRunning;
+  }
+
   async stop(): Promise<void> {
+    this.#messages.stop();
     if (!this.isBusy) return;
     await this.#withdrawAll().catch((error: unknown) => this.#printError(error));
     if (this.#run !== undefined) return this.#run.abort();
@@ -311,8 +321,7 @@ export class Conversation {
     try {
       await this.#isComplete;
       await this.assertDriver();
-      const isPlanning = () => this.state.isPlanning;
-      const item = await messageItem(text, content, { ...this.#options, isPlanning });
+      const item = await this.#messages.create(text, content);
       if (this.#run !== undefined) await this.#sendToRun(this.#run, item, when);
       else if (this.#hasOpenRun) await this.#submitMessage(item, when);
       else this.#startRun(item);

@@ -1,6 +1,8 @@
 import type { Item, ItemId, MediaPart } from '@millrace/core';
 import { isModeNote, planNote, planOverNote } from '../../agent/session-mode.ts';
-import type { BuiltAgent } from '../../contract/agent.ts';
+import { callsOfMessage } from '../../agent/unasked-calls.ts';
+import type { BuiltAgent, RunUnasked } from '../../contract/agent.ts';
+import { UsageError } from '../../contract/errors.ts';
 import { expandPrompt } from '../../extensions/slash-prompts.ts';
 import { readMentionedFiles } from '../../input/attachments/mentioned-files.ts';
 import { picturePaths, readPictures } from '../../input/attachments/mentioned-pictures.ts';
@@ -23,9 +25,11 @@ interface MessageOptions {
   /** Returns the output of commands that the user ran. */
   readonly takeOutputs: () => readonly string[];
   readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions'> &
-    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked'>>;
+    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked' | 'policy'>>;
   /** Returns true if the last message was sent in plan mode. */
   readonly isPlanning: () => boolean;
+  /** Returns the function that runs the calls of this message. Default: without a limit for all calls together. */
+  readonly callsOf?: ((run: RunUnasked) => RunUnasked) | undefined;
 }
 
 /**
@@ -35,12 +39,13 @@ interface MessageOptions {
 export async function messageItem(
   text: string,
   content: MessageContent,
-  { cwd, home, takeOutputs, built, isPlanning }: MessageOptions,
+  { cwd, home, takeOutputs, built, isPlanning, callsOf = (run) => run }: MessageOptions,
 ): Promise<Item> {
   const { id } = content;
   // A message without pictures is sent without waiting, so that messages keep their order.
   const hasPictures = picturePaths(text).length > 0;
-  const run = built().runUnasked;
+  const { runUnasked } = built();
+  const run = runUnasked && callsOf(runUnasked);
   const isSlash = text.trimStart().startsWith('/');
   const further = isSlash
     ? await expandPrompt(built().extensions, text, built().servers?.prompts(), run)
@@ -48,7 +53,9 @@ export async function messageItem(
   // An editor attaches its files itself.
   const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
   const files = hasFiles ? await readMentionedFiles(text, run) : [];
-  const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
+  const mentioned = hasPictures
+    ? await readPictures(text, { cwd, home, policy: built().policy?.() })
+    : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [
     ...new Set([...further, ...files]),
@@ -61,6 +68,73 @@ export async function messageItem(
     ...{ cwd, pictures },
     ...(id !== undefined && { ids: { item: () => id } }),
   });
+}
+
+interface MessageQueueOptions extends MessageOptions {
+  /** Called with each command that runs for a message. */
+  readonly onCommand: (command: string) => void;
+  /** Called when a command of a message starts, and when the message is complete. */
+  readonly onChange: () => void;
+}
+
+/** Creates messages one after the other, so that a message never overtakes one whose commands still run. */
+export class MessageQueue {
+  readonly #options: MessageQueueOptions;
+  #last: Promise<unknown> = Promise.resolve();
+  #isRunning = false;
+  readonly #open = new Set<AbortController>();
+
+  constructor(options: MessageQueueOptions) {
+    this.#options = options;
+  }
+
+  /** True while a command of a message runs. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** Creates a message. Rejects if `stop` was called meanwhile. */
+  create(text: string, content: MessageContent): Promise<Item> {
+    const stop = new AbortController();
+    this.#open.add(stop);
+    const created = this.#last.then(() => this.#create(text, content, stop.signal));
+    this.#last = created
+      .catch(() => {})
+      .finally(() => {
+        this.#open.delete(stop);
+        if (this.#isRunning) this.#setRunning(false);
+      });
+    return created;
+  }
+
+  /** Stops the commands of all messages that are not complete. */
+  stop(): void {
+    if (this.#isRunning) for (const one of this.#open) one.abort();
+  }
+
+  async #create(text: string, content: MessageContent, signal: AbortSignal): Promise<Item> {
+    const { onCommand } = this.#options;
+    const callsOf = (run: RunUnasked): RunUnasked => {
+      const limited = callsOfMessage(run, signal);
+      return (name, input) => {
+        const { command } = input;
+        const onStart = () => {
+          if (typeof command !== 'string') return;
+          onCommand(command);
+          this.#setRunning(true);
+        };
+        return limited(name, input, { onStart });
+      };
+    };
+    const item = await messageItem(text, content, { ...this.#options, callsOf });
+    if (signal.aborted) throw new UsageError('The message was not sent, because you stopped it');
+    return item;
+  }
+
+  #setRunning(isRunning: boolean): void {
+    this.#isRunning = isRunning;
+    this.#options.onChange();
+  }
 }
 
 /** Returns the text of a message without the note about plan mode. */

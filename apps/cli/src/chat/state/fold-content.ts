@@ -1,7 +1,7 @@
 import type { AgentEvent, Attempt, Part } from '@millrace/core';
 import { MarkdownStream } from '@millrace/markdown';
 import { isModeNote, planNote } from '../../agent/session-mode.ts';
-import { promptOfPart, startOfPrompt } from '../../extensions/slash-prompts.ts';
+import { promptOfPart, startOfPrompt, startOfText } from '../../extensions/slash-prompts.ts';
 import { attachmentOfPart } from '../../input/attachments/attached-resource.ts';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
@@ -174,16 +174,30 @@ function retractEntry(state: ChatState, entry: Entry, reason: string): ChatState
 }
 
 /**
- * Returns the text of a message part. For pictures and command outputs, it returns a short name.
+ * Returns the text of a message part. For pictures it returns a name, and for attached texts a name and
+ * the first lines.
  */
 function textOfMessagePart(part: Part | undefined): string {
   if (part?.kind === 'media') return `\n[picture: ${part.mimeType}]`;
   const prompt = part?.kind === 'text' ? promptOfPart(part.text) : undefined;
   if (prompt !== undefined) return `\n[text of ${prompt}]\n${startOfPrompt(textOfPart(part))}`;
   const attached = part?.kind === 'text' ? attachmentOfPart(part.text) : undefined;
-  if (attached !== undefined) return `\n[attached: ${attached.uri}]`;
-  const command = part?.kind === 'text' ? commandOfPart(part.text) : undefined;
-  return command === undefined ? textOfPart(part) : `\n[output of !${command}]`;
+  // In a session of another person, the text need not be the content of the file or the output of the command.
+  if (attached !== undefined) return `\n[attached: ${attached.uri}]\n${startOfText(attached.text)}`;
+  const text = textOfPart(part);
+  const command = part?.kind === 'text' ? commandOfPart(text) : undefined;
+  return command === undefined ? text : `\n[output of !${command}]\n${startOfOutput(text)}`;
+}
+
+/** Returns the start of the output of a command that the user ran. The command is in the first two lines. */
+function startOfOutput(text: string): string {
+  return startOfText(
+    text
+      .split('\n')
+      .slice(2)
+      .join('\n')
+      .replace(/<\/user_command>\s*$/, ''),
+  );
 }
 
 /** Returns the text of a part. For a part without text, it returns a name. */

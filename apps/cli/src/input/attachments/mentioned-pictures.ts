@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FilePart, MediaPart } from '@millrace/core';
-import { fileKind } from '@millrace/tools';
+import { fileKind, type PermissionPolicy } from '@millrace/tools';
 import { isInside } from '../../config/config-paths.ts';
 import { UsageError } from '../../contract/errors.ts';
 import { readFileSafely } from '../../safe-files.ts';
@@ -20,6 +20,8 @@ interface PictureOptions {
   /** The folder to which relative paths refer. */
   readonly cwd: string;
   readonly home?: string | undefined;
+  /** The rules of the session. A picture that a rule denies for the tool `read` stays text. Default: no rules. */
+  readonly policy?: Pick<PermissionPolicy, 'mayReach'> | undefined;
 }
 
 /**
@@ -72,6 +74,9 @@ async function readPicture(
   const given = absolutePath(path, options);
   const real = given && (await realpath(given).catch(() => undefined));
   if (real === undefined || (await leavesFolder(given ?? '', real, options.cwd))) return undefined;
+  const { policy } = options;
+  const isDenied = (one = '') => policy?.mayReach('read', { path: one, kind: 'read' }) === false;
+  if (isDenied(given) || isDenied(real)) return undefined;
   const { size } = await stat(real).catch(() => ({ size: 0 }));
   const limit = /\.pdf$/i.test(path) ? maxDocumentBytes : maxBytes;
   if (size > limit) throw tooLarge(path, size, limit);
