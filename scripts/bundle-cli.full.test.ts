@@ -24,8 +24,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function run(argv: readonly string[], cwd = folder) {
-  const env = { HOME: folder, PATH: process.env['PATH'] };
+function run(argv: readonly string[], cwd = folder, home = folder) {
+  const env = { HOME: home, PATH: process.env['PATH'] };
   return spawnSync(process.execPath, [...argv], { cwd, env, encoding: 'utf8', input: '' });
 }
 
@@ -70,6 +70,35 @@ test('a start of the chat loads few files, and no slow modules of Node', () => {
   // Node needs more than 8 ms to create the exports of each of these modules.
   for (const slow of ['node:http', 'node:https', 'node:process'])
     expect(modules).not.toContain(slow);
+});
+
+/** Runs the demo once and returns how many functions V8 compiled. */
+function compiledFunctions(home: string): number {
+  const log = join(home, 'functions.log');
+  const flags = ['--log-function-events', `--logfile=${log}`, '--no-logfile-per-isolate'];
+  expect(run([...flags, millrace()], home, home).status).toBe(0);
+  return readFileSync(log, 'utf8').match(/^function,full-parse,/gm)?.length ?? 0;
+}
+
+test('a second start compiles few functions, because the first one stored them', () => {
+  const home = mkdtempSync(join(folder, 'home-'));
+  const [first, second] = [compiledFunctions(home), compiledFunctions(home)];
+  expect(first).toBeGreaterThan(500);
+  expect(second).toBeLessThan(first / 3);
+});
+
+test('compiles a script again whose stored code is damaged', () => {
+  const home = mkdtempSync(join(folder, 'home-'));
+  const start = () => run([millrace()], home, home).status;
+  expect(start()).toBe(0);
+  const [stored = ''] = globSync(join(home, '.cache/millrace/compiled/*/agent-*.script.js'));
+  const bytes = readFileSync(stored);
+  const damaged = bytes.map((byte, index) => (index > bytes.length / 2 ? 0 : byte));
+  writeFileSync(stored, damaged);
+  expect(start()).toBe(0);
+  expect(readFileSync(stored).equals(damaged)).toBe(false);
+  writeFileSync(stored, '');
+  expect(start()).toBe(0);
 });
 
 test('contains the licences of its dependencies', () => {
