@@ -59,17 +59,22 @@ test('a start of the chat loads few files, and no slow modules of Node', () => {
   for (const part of [...parts, 'choose-model', 'open-store', 'sqlite', 'tracing'])
     for (const name of names) if (name.startsWith(`${part}-`)) loaded.add(name);
   const modules = new Set<string>();
+  const withoutExports = new Set<string>();
   for (const name of loaded) {
     const text = readFileSync(join(folder, 'bundle', name), 'utf8');
     for (const [, from = ''] of text.matchAll(/^(?:import|export) [^;]*?"([^"]+)";$/gm))
       if (from.startsWith('./')) loaded.add(from.slice(2));
       else modules.add(from);
+    for (const [, from = ''] of text.matchAll(/ = process\.getBuiltinModule\("([^"]+)"\);$/gm))
+      withoutExports.add(from);
   }
   expect(loaded.size).toBeLessThan(30);
   expect(modules).toContain('node:fs');
   // Node needs more than 8 ms to create the exports of each of these modules.
-  for (const slow of ['node:http', 'node:https', 'node:process'])
+  for (const slow of ['node:http', 'node:https', 'node:process', 'node:util'])
     expect(modules).not.toContain(slow);
+  expect(withoutExports).toContain('node:util');
+  for (const slow of ['node:http', 'node:https']) expect(withoutExports).not.toContain(slow);
 });
 
 /** Runs the demo once and returns how many functions V8 compiled. */
