@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -104,6 +106,21 @@ test('compiles a script again whose stored code is damaged', () => {
   expect(readFileSync(stored).equals(damaged)).toBe(false);
   writeFileSync(stored, '');
   expect(start()).toBe(0);
+});
+
+test('deletes the compiled code of old versions', () => {
+  const home = mkdtempSync(join(folder, 'home-'));
+  expect(run([millrace()], home, home).status).toBe(0);
+  const [stored = ''] = globSync(join(home, '.cache/millrace/compiled/*/agent-*.script.js'));
+  const [old, recent] = ['agent-old.script.js', 'agent-recent.script.js'].map((name) =>
+    join(dirname(stored), name),
+  );
+  const lastYear = Date.now() / 1000 - 365 * 24 * 60 * 60;
+  for (const path of [old, recent]) cpSync(stored, path ?? '');
+  utimesSync(old ?? '', lastYear, lastYear);
+  rmSync(stored);
+  expect(run([millrace()], home, home).status).toBe(0);
+  expect([old, recent, stored].map((path) => existsSync(path ?? ''))).toEqual([false, true, true]);
 });
 
 test('contains the licences of its dependencies', () => {

@@ -1,6 +1,6 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { constants, Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
@@ -9,6 +9,8 @@ import { crc32 } from 'node:zlib';
  * needs. V8 discards functions that were not called for a long time, so the end of the process is too late.
  */
 const storeAfterMs = 2000;
+/** Compiled code of other versions of the program is deleted after this time. */
+const keptMs = 30 * 24 * 60 * 60 * 1000;
 const checksumBytes = 4;
 
 interface LoadedScript {
@@ -22,27 +24,32 @@ let timer: NodeJS.Timeout | undefined;
 
 /**
  * Runs a script of the bundle and returns its value. The compiled code of the script is stored in the
- * folder of Node's compile cache. Node's own cache of a module contains only the functions that V8 compiles
- * when it loads the module. This cache also contains the functions that a start has called.
+ * folder of Node's compile cache. What Node itself stores there contains only the functions that V8 compiles
+ * when it loads a module. The code that is stored here also contains the functions that a start calls.
  */
 export function runScript(url: URL): unknown {
-  // Node uses a different folder for each of its versions. It has no folder if the cache is switched off.
+  // The folder depends on the version of Node. It is undefined if the cache is switched off, and in workers.
   const folder = getCompileCacheDir();
   const path = folder && join(folder, basename(url.pathname));
-  const cachedData = path && readCompiled(path);
+  const stored = path ? readCompiled(path) : undefined;
   const script = new Script(readFileSync(url, 'utf8'), {
     filename: url.href,
-    cachedData: cachedData || undefined,
+    ...(stored !== undefined && { cachedData: stored }),
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  if (path) loaded.push({ script, path });
-  // A new command of the user may need functions that the stored code of earlier scripts does not contain.
-  // So all scripts are stored again when one of them has no stored code.
-  if (path && (!cachedData || script.cachedDataRejected === true)) storeSoon();
+  if (path) {
+    loaded.push({ script, path });
+    // This command can call functions of earlier scripts that other commands have not called. So all
+    // scripts are stored again if one of them has no stored code.
+    if (stored === undefined || script.cachedDataRejected === true) storeSoon();
+  }
   return script.runInThisContext();
 }
 
-/** Returns undefined if there is no file, or if the file is damaged. V8 does not check its content. */
+/**
+ * Returns undefined if the file does not exist or is damaged. V8 does not notice damages, and would crash
+ * in each later start.
+ */
 function readCompiled(path: string): Buffer | undefined {
   try {
     const bytes = readFileSync(path);
@@ -56,19 +63,22 @@ function readCompiled(path: string): Buffer | undefined {
 
 function storeSoon(): void {
   if (timer !== undefined) return;
-  timer = setTimeout(store, storeAfterMs).unref();
-  process.once('exit', store);
+  timer = setTimeout(storeAll, storeAfterMs).unref();
+  process.once('exit', storeAll);
 }
 
-function store(): void {
+function storeAll(): void {
   clearTimeout(timer);
   timer = undefined;
-  process.off('exit', store);
-  for (const { script, path } of loaded) storeCompiled(script, path);
+  process.off('exit', storeAll);
+  for (const { script, path } of loaded) {
+    storeCompiled(script, path);
+    deleteOld(path);
+  }
 }
 
-/** Other processes never read an unfinished file. */
 function storeCompiled(script: Script, path: string): void {
+  // Other processes must not read an unfinished file.
   const unfinished = `${path}.${process.pid}`;
   try {
     const code = script.createCachedData();
@@ -78,6 +88,29 @@ function storeCompiled(script: Script, path: string): void {
     renameSync(unfinished, path);
   } catch {
     // The program also works without stored code, for example if the disk is full.
-    rmSync(unfinished, { force: true });
+    deleteFile(unfinished);
+  }
+}
+
+/** Deletes the compiled code of other versions of a script. */
+function deleteOld(path: string): void {
+  const folder = dirname(path);
+  const [name = ''] = basename(path).split('-', 1);
+  try {
+    for (const file of readdirSync(folder)) {
+      const other = join(folder, file);
+      if (!file.startsWith(`${name}-`) || !file.includes('.script.js')) continue;
+      if (Date.now() - statSync(other).mtimeMs > keptMs) deleteFile(other);
+    }
+  } catch {
+    // The next process that stores code tries again.
+  }
+}
+
+function deleteFile(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The file is in use, or its folder is read-only.
   }
 }
