@@ -42,8 +42,9 @@ test('works without other packages, including the search worker', () => {
   const work = join(folder, 'work');
   mkdirSync(join(work, 'src'), { recursive: true });
   writeFileSync(join(work, 'src/report.ts'), '// TODO: handle a missing forecast\n');
-  const { status, stdout } = run([millrace()], work);
+  const { status, stdout, stderr } = run([millrace()], work);
   expect(status).toBe(0);
+  expect(stderr).not.toContain('Warning');
   expect(stdout).toContain('I found 1 TODO note.');
 });
 

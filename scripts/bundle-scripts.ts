@@ -19,8 +19,8 @@ type ImportDeclaration = Extract<Statement, { readonly type: 'ImportDeclaration'
 /**
  * Moves the code of a module into a script, because Node can store the compiled functions of scripts, but
  * not those of modules. The module keeps its imports and exports: it passes what it imports to the
- * script, and exports what the script returns. The script is next to the module, so that relative imports
- * lead to the same files.
+ * script, and exports what the script returns. The script is next to the module, so that both have the same
+ * relative paths.
  */
 export function moveToScript(file: string): void {
   const code = readFileSync(file, 'utf8');
@@ -28,7 +28,7 @@ export function moveToScript(file: string): void {
   let body = code;
   for (const { start, end, text } of cuts.toSorted((a, b) => b.start - a.start))
     body = `${body.slice(0, start)}${text}${body.slice(end)}`;
-  const parameters = [importMeta, ...locals].join(', ');
+  const parameters = [importMeta, importModule, ...locals].join(', ');
   const values = exports.map(({ local }) => local).join(', ');
   const script = inAscii(
     `"use strict"; (${isAsync ? 'async ' : ''}function (${parameters}) {${body}\nreturn [${values}];\n})\n`,
@@ -43,13 +43,15 @@ export function moveToScript(file: string): void {
     file,
     `${imports.join('\n')}
 import { runScript } from "./${scriptRunner}.js";
-const [${results}] = ${run}(${['import.meta', ...locals].join(', ')});
+const [${results}] = ${run}(${['import.meta', '(path) => import(path)', ...locals].join(', ')});
 export { ${exported} };
 `,
   );
 }
 
+/** The names of the parameters that replace `import.meta` and `import()`, which scripts do not have. */
 const importMeta = 'importMeta';
+const importModule = 'importModule';
 
 interface ModuleParts {
   readonly imports: readonly string[];
@@ -96,6 +98,10 @@ function partsOf(code: string, file: string): ModuleParts {
       throw refuse(`it has a tagged template with characters outside of ASCII`);
     if (node.type === 'MetaProperty' && code.slice(start, end) === 'import.meta')
       cuts.push({ start, end, text: importMeta });
+    if (node.type === 'ImportExpression') {
+      if ('options' in node && node.options !== null) throw refuse('it has an import with options');
+      cuts.push({ start, end: start + 'import'.length, text: importModule });
+    }
     if (
       !isInFunction &&
       (node.type === 'AwaitExpression' || ('await' in node && node.await === true))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
 /**
@@ -35,7 +35,6 @@ export function runScript(url: URL): unknown {
   const script = new Script(readFileSync(url, 'utf8'), {
     filename: url.href,
     ...(stored !== undefined && { cachedData: stored }),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   if (path) {
     loaded.push({ script, path });
