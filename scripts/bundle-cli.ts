@@ -57,7 +57,7 @@ const { output } = await bundle.write({
 });
 await bundle.close();
 // The file `version` is small, and `--version` must not load the runner of scripts.
-const scripts = startGroups().map(({ name }) => name);
+const scripts: readonly string[] = startGroups().map(({ name }) => name);
 for (const one of output)
   if (one.type === 'chunk' && one.name !== 'version' && scripts.includes(one.name))
     moveToScript(join(folder, one.fileName));
