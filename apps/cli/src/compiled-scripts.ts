@@ -80,10 +80,12 @@ function storeCompiled(script: Script, path: string): void {
   // Other processes must not read an unfinished file.
   const unfinished = `${path}.${process.pid}`;
   try {
+    // In a folder that is read-only, this fails before V8 spends time on the code.
+    writeFileSync(unfinished, '', { mode: 0o600 });
     const code = script.createCachedData();
     const checksum = Buffer.alloc(checksumBytes);
     checksum.writeUInt32LE(crc32(code));
-    writeFileSync(unfinished, Buffer.concat([code, checksum]), { mode: 0o600 });
+    writeFileSync(unfinished, Buffer.concat([code, checksum]));
     renameSync(unfinished, path);
   } catch {
     // The program also works without stored code, for example if the disk is full.
