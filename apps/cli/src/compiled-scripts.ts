@@ -5,10 +5,11 @@ import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
 /**
- * The delay after which compiled code is stored. Until then, a start has compiled the functions that it
- * needs. V8 discards functions that were not called for a long time, so the end of the process is too late.
+ * The delay between the last loaded script and the moment when compiled code is stored. A start must have
+ * called the functions that it needs, also on a slow machine, because the code is not stored again. The end
+ * of a long session is too late, because V8 discards functions that were not called for a long time.
  */
-const storeAfterMs = 2000;
+const storeAfterMs = 10_000;
 /** Compiled code of other versions of the program is deleted after this time. */
 const keptMs = 30 * 24 * 60 * 60 * 1000;
 const checksumBytes = 4;
@@ -20,6 +21,8 @@ interface LoadedScript {
 }
 
 const loaded: LoadedScript[] = [];
+/** True until the code of all loaded scripts is stored. */
+let isStale = false;
 let timer: NodeJS.Timeout | undefined;
 
 /**
@@ -40,7 +43,8 @@ export function runScript(url: URL): unknown {
     loaded.push({ script, path });
     // This command can call functions of earlier scripts that other commands have not called. So all
     // scripts are stored again if one of them has no stored code.
-    if (stored === undefined || script.cachedDataRejected === true) storeSoon();
+    if (stored === undefined || script.cachedDataRejected === true) isStale = true;
+    if (isStale) storeSoon();
   }
   return script.runInThisContext();
 }
@@ -61,14 +65,15 @@ function readCompiled(path: string): Buffer | undefined {
 }
 
 function storeSoon(): void {
-  if (timer !== undefined) return;
+  if (timer === undefined) process.once('exit', storeAll);
+  clearTimeout(timer);
   timer = setTimeout(storeAll, storeAfterMs).unref();
-  process.once('exit', storeAll);
 }
 
 function storeAll(): void {
   clearTimeout(timer);
   timer = undefined;
+  isStale = false;
   process.off('exit', storeAll);
   for (const { script, path } of loaded) {
     storeCompiled(script, path);
