@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,8 +26,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function run(argv: readonly string[], cwd = folder) {
-  const env = { HOME: folder, PATH: process.env['PATH'] };
+function run(argv: readonly string[], cwd = folder, home = folder) {
+  const env = { HOME: home, PATH: process.env['PATH'] };
   return spawnSync(process.execPath, [...argv], { cwd, env, encoding: 'utf8', input: '' });
 }
 
@@ -40,8 +42,9 @@ test('works without other packages, including the search worker', () => {
   const work = join(folder, 'work');
   mkdirSync(join(work, 'src'), { recursive: true });
   writeFileSync(join(work, 'src/report.ts'), '// TODO: handle a missing forecast\n');
-  const { status, stdout } = run([millrace()], work);
+  const { status, stdout, stderr } = run([millrace()], work);
   expect(status).toBe(0);
+  expect(stderr).not.toContain('Warning');
   expect(stdout).toContain('I found 1 TODO note.');
 });
 
@@ -59,17 +62,66 @@ test('a start of the chat loads few files, and no slow modules of Node', () => {
   for (const part of [...parts, 'choose-model', 'open-store', 'sqlite', 'tracing'])
     for (const name of names) if (name.startsWith(`${part}-`)) loaded.add(name);
   const modules = new Set<string>();
+  const withoutExports = new Set<string>();
   for (const name of loaded) {
     const text = readFileSync(join(folder, 'bundle', name), 'utf8');
     for (const [, from = ''] of text.matchAll(/^(?:import|export) [^;]*?"([^"]+)";$/gm))
       if (from.startsWith('./')) loaded.add(from.slice(2));
       else modules.add(from);
+    for (const [, from = ''] of text.matchAll(/ = process\.getBuiltinModule\("([^"]+)"\);$/gm))
+      withoutExports.add(from);
   }
   expect(loaded.size).toBeLessThan(30);
   expect(modules).toContain('node:fs');
   // Node needs more than 8 ms to create the exports of each of these modules.
-  for (const slow of ['node:http', 'node:https', 'node:process'])
+  for (const slow of ['node:http', 'node:https', 'node:process', 'node:util'])
     expect(modules).not.toContain(slow);
+  expect(withoutExports).toContain('node:util');
+  for (const slow of ['node:http', 'node:https']) expect(withoutExports).not.toContain(slow);
+});
+
+/** Runs the demo once and returns how many functions V8 compiled. */
+function compiledFunctions(home: string): number {
+  const log = join(home, 'functions.log');
+  const flags = ['--log-function-events', `--logfile=${log}`, '--no-logfile-per-isolate'];
+  expect(run([...flags, millrace()], home, home).status).toBe(0);
+  return readFileSync(log, 'utf8').match(/^function,full-parse,/gm)?.length ?? 0;
+}
+
+test('a second start compiles few functions, because the first one stored them', () => {
+  const home = mkdtempSync(join(folder, 'home-'));
+  const [first, second] = [compiledFunctions(home), compiledFunctions(home)];
+  expect(first).toBeGreaterThan(500);
+  expect(second).toBeLessThan(first / 3);
+});
+
+test('compiles a script again whose stored code is damaged', () => {
+  const home = mkdtempSync(join(folder, 'home-'));
+  const start = () => run([millrace()], home, home).status;
+  expect(start()).toBe(0);
+  const [stored = ''] = globSync(join(home, '.cache/millrace/compiled/*/agent-*.script.js'));
+  const bytes = readFileSync(stored);
+  const damaged = bytes.map((byte, index) => (index > bytes.length / 2 ? 0 : byte));
+  writeFileSync(stored, damaged);
+  expect(start()).toBe(0);
+  expect(readFileSync(stored).equals(damaged)).toBe(false);
+  writeFileSync(stored, '');
+  expect(start()).toBe(0);
+});
+
+test('deletes the compiled code of old versions', () => {
+  const home = mkdtempSync(join(folder, 'home-'));
+  expect(run([millrace()], home, home).status).toBe(0);
+  const [stored = ''] = globSync(join(home, '.cache/millrace/compiled/*/agent-*.script.js'));
+  const [old, recent] = ['agent-old.script.js', 'agent-recent.script.js'].map((name) =>
+    join(dirname(stored), name),
+  );
+  const lastYear = Date.now() / 1000 - 365 * 24 * 60 * 60;
+  for (const path of [old, recent]) cpSync(stored, path ?? '');
+  utimesSync(old ?? '', lastYear, lastYear);
+  rmSync(stored);
+  expect(run([millrace()], home, home).status).toBe(0);
+  expect([old, recent, stored].map((path) => existsSync(path ?? ''))).toEqual([false, true, true]);
 });
 
 test('contains the licences of its dependencies', () => {

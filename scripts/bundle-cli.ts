@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { knownLanguages } from '../apps/cli/src/text/code/languages.ts';
+import { moveToScript, scriptRunner } from './bundle-scripts.ts';
 import { noticeFile, thirdPartyNotices } from './third-party.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -25,6 +26,7 @@ const narrow =
 const bundle = await rolldown({
   input: {
     main: join(cli, 'src/main.ts'),
+    [scriptRunner]: join(cli, 'src/compiled-scripts.ts'),
     // The search tool starts this worker by a path that is relative to its own file.
     'worker/search-worker': join(root, 'packages/tools/src/search/worker/search-worker.ts'),
     // Each extension of the user runs in this worker.
@@ -54,6 +56,11 @@ const { output } = await bundle.write({
   comments: false,
 });
 await bundle.close();
+// The file `version` is small, and `--version` must not load the runner of scripts.
+const scripts: readonly string[] = startGroups().map(({ name }) => name);
+for (const one of output)
+  if (one.type === 'chunk' && one.name !== 'version' && scripts.includes(one.name))
+    moveToScript(join(folder, one.fileName));
 const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
 writeFileSync(join(folder, noticeFile), thirdPartyNotices([...modules, ...copyGrammars()]));
 

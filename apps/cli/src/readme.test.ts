@@ -37,6 +37,6 @@ describe('the README', () => {
   test('has an example of a configuration that can be used', () => {
     const [, json = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
     const parsed = parseJson(json);
-    expect(parsed.ok && configSchema.safeParse(parsed.value).error).toBeUndefined();
+    expect(parsed.ok && configSchema().safeParse(parsed.value).error).toBeUndefined();
   });
 });

@@ -72,7 +72,7 @@ async function readLayer(
   pipes = false,
 ): Promise<Layer | undefined> {
   const file = await readJsonFile(path, { pipes });
-  return file && { file, owner, settings: checkJsonFile(file, configSchema) };
+  return file && { file, owner, settings: checkJsonFile(file, configSchema()) };
 }
 
 async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {

@@ -47,8 +47,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const fromFiles = <Name extends keyof ConfigFile>(name: Name) =>
     layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];
   const models = Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn)));
-  const place = await findServerPlace(env, cwd);
-  const mcpServers = mergeMcpServers(layers, { env, cwd, place }, warn);
+  const mcpServers = await mergeMcpServers(layers, { env, cwd }, warn);
   const store = resolveStore(args.store ?? fromEnv.store, layers, cwd);
   const named = onlyFile === undefined ? undefined : await fileOnDisk(layers[0]);
   const permissions = denyOwnPaths(await mergePermissions(layered, args), storeFiles(store));
@@ -131,11 +130,14 @@ function toDecimal(amount: number | undefined): string | undefined {
  * Merges the MCP servers of all files. A file with higher priority can replace or disable a server
  * of the same name.
  */
-function mergeMcpServers(
+async function mergeMcpServers(
   layers: readonly Layer[],
-  at: ServerContext,
+  { env, cwd }: Omit<ServerContext, 'place'>,
   warn: (warning: string) => void,
-): readonly McpServer[] {
+): Promise<readonly McpServer[]> {
+  // Finding the place follows the links of all folders in PATH.
+  if (layers.every(({ settings }) => settings.mcpServers === undefined)) return [];
+  const at = { env, cwd, place: await findServerPlace(env, cwd) };
   const byName = new Map(layers.flatMap((layer) => [...fileMcpServers(layer, at, warn)]));
   return [...byName.values()].filter((server) => server !== undefined);
 }

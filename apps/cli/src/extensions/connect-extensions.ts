@@ -70,19 +70,20 @@ export async function connectExtensions(
     problems.push(`Only ${maxAgents} of ${agents.length} sub-agents from files are used.`);
   const notices = new Notices();
   const clock = options.clock ?? systemClock;
-  const outside = await envOutsideProject(options.env ?? {}, cwd);
-  const env = safeEnv(outside, { allow: config.commands?.env });
-  const projectEnv = safeEnv(outside);
-  const permissionMode = () => hookModes[mode()];
   const { notify } = notices;
-  const runner = new HookRunner({
-    ...{ extensions, cwd, env, projectEnv, clock, permissionMode, confine, notify },
-  });
-  const isInteractive = approve === 'wait';
-  const hooks =
-    found.length === 0
-      ? undefined
-      : new SessionHooks({ runner, log, cwd, clock, servers, approveFreely, isInteractive });
+  const openHooks = async () => {
+    const outside = await envOutsideProject(options.env ?? {}, cwd);
+    const env = safeEnv(outside, { allow: config.commands?.env });
+    const projectEnv = safeEnv(outside);
+    const permissionMode = () => hookModes[mode()];
+    const runner = new HookRunner({
+      ...{ extensions, cwd, env, projectEnv, clock, permissionMode, confine, notify },
+    });
+    const isInteractive = approve === 'wait';
+    return new SessionHooks({ runner, log, cwd, clock, servers, approveFreely, isInteractive });
+  };
+  // Most sessions have no hooks. The environment of hooks takes several milliseconds.
+  const hooks = found.length === 0 ? undefined : await openHooks();
   const prompt = skillsPrompt(skills);
   const { decide } = permissionPolicy({
     root: await realpath(cwd),
