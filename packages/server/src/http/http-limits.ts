@@ -12,7 +12,8 @@ export interface HttpLimits {
   readonly maxHeaderBytes: number;
   /**
    * Maximum number of open connections. At the limit, a new connection replaces the oldest connection whose caller
-   * the server has not accepted. Default: 10,000.
+   * the server has not accepted, or else one of the caller without full access that has the most connections.
+   * Default: 10,000.
    */
   readonly maxConnections: number;
   /** Maximum number of open streams per token, or per address if there is no token. Default: 5,000. */

@@ -69,7 +69,7 @@ export async function checkAccess(
   exchange.caller = `address ${exchange.address}`;
   exchange.grant = await authorize(exchange, policy, isPublic);
   exchange.markAdmitted();
-  if (!isPublic) admitConnection(request.source);
+  if (!isPublic) admitConnection(request.source, exchange);
   checkRights(exchange.grant, request.method, route);
   return 'allowed';
 }
