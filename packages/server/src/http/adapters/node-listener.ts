@@ -2,9 +2,10 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '@millrace/log';
+import { ConnectionLimit } from '../access/connection-limit.ts';
 import { onClientError } from '../error-reply.ts';
 import type { HttpLimits } from '../http-limits.ts';
-import { ConnectionLimit, UnusedConnections } from '../open-connections.ts';
+import { UnusedConnections } from '../open-connections.ts';
 
 interface NodeListenerOptions {
   readonly limits: HttpLimits;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { TestClock } from '@millrace/log/suite';
 import { expect, onTestFinished, test } from 'vitest';
-import { startTestServer, type TestServer, testToken } from '../testing/servers/test-server.ts';
+import { startTestServer, type TestServer, testToken } from '../../testing/servers/test-server.ts';
 
 const operator = testToken('operator');
 const healthz = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
