@@ -48,14 +48,31 @@ export class FoldCache<Value extends KeptValue> {
   readonly #fold: KeptFold<Value>;
   /** The cached values. The most recently used value is the last entry. */
   readonly #values = new Map<SessionId, CachedValue<Value>>();
+  /** The last read of each session that is being read. */
+  readonly #reads = new Map<SessionId, Promise<FoldResult<Value>>>();
 
   constructor(log: Log, fold: KeptFold<Value>) {
     this.#log = log;
     this.#fold = fold;
   }
 
-  /** Returns the value of a session. It covers the log to its end, or up to the page limit of one read. */
+  /**
+   * Returns the value of a session. It covers the log to its end, or up to the page limit of one read. Reads of the
+   * same session wait for each other, so that each record is read once. A later read starts with the value of the
+   * read before, and also includes the records that were stored meanwhile.
+   */
   async read(session: SessionId): Promise<FoldResult<Value>> {
+    const read = () => this.#read(session);
+    const reading = this.#reads.get(session)?.then(read, read) ?? read();
+    this.#reads.set(session, reading);
+    try {
+      return await reading;
+    } finally {
+      if (this.#reads.get(session) === reading) this.#reads.delete(session);
+    }
+  }
+
+  async #read(session: SessionId): Promise<FoldResult<Value>> {
     const { empty, fold } = this.#fold;
     const info = await this.#log.info(session);
     const cached = this.#values.get(session);

@@ -28,7 +28,8 @@ test('a pooler that refuses startup parameters gets an error with the remedy', (
 test.each(['54000', '22021', '22P05'])(
   'data that Postgres cannot store is no failure of the storage: %s',
   (code) => {
-    const text = 'index row size 3088 exceeds btree version 4 maximum 2704 for index "sessions_pkey"';
+    const text =
+      'index row size 3088 exceeds btree version 4 maximum 2704 for index "sessions_pkey"';
     const error = storageError(Object.assign(new Error(text), { code }), target);
     expect(error).toMatchObject({ code: 'bad_records', place: { sqlstate: code } });
     // Clients receive the message, so it does not name the server and its tables.
