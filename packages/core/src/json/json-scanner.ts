@@ -36,6 +36,8 @@ export class JsonScanner {
   readonly #closers: Closer[] = [];
   /** The number of opening brackets and commas read so far. Each bracket or comma counts as one value. */
   #values = 0;
+  /** The number of keys read so far. */
+  #keys = 0;
   readonly #string = new JsonStringReader();
   readonly #number = new JsonNumberReader();
   /**
@@ -49,8 +51,8 @@ export class JsonScanner {
 
   constructor(sink: JsonSink, limits: JsonLimits) {
     this.#sink = sink;
-    const { maxDepth, maxTextLength, maxValues = defaultMaxValues } = limits;
-    this.#limits = { maxDepth, maxTextLength, maxValues };
+    const { maxDepth, maxTextLength, maxValues = defaultMaxValues, maxKeys = Infinity } = limits;
+    this.#limits = { maxDepth, maxTextLength, maxValues, maxKeys };
   }
 
   get failure(): JsonFailure | undefined {
@@ -108,7 +110,7 @@ export class JsonScanner {
       case 'key':
         return this.#startKey(char);
       case 'colon':
-        return char === ':' ? 'value' : this.#reject();
+        return char === ':' ? this.#afterKey() : this.#reject();
       case 'after_value':
         return this.#afterValue(char);
       default:
@@ -172,6 +174,14 @@ export class JsonScanner {
     }
     this.#fail('too_large', `more values than the limit of ${maxValues} (maxValues)`);
     return false;
+  }
+
+  #afterKey(): State {
+    const { maxKeys } = this.#limits;
+    if (this.#keys >= maxKeys)
+      return this.#fail('too_large', `more keys than the limit of ${maxKeys} (maxKeys)`);
+    this.#keys += 1;
+    return 'value';
   }
 
   #close(): State {

@@ -53,6 +53,12 @@ export interface JsonLimits {
    * array needs thirty times the memory of its text.
    */
   readonly maxValues?: number;
+  /**
+   * The maximum number of keys of all objects together. A key that occurs twice counts twice. Default: no limit
+   * of its own, because `maxValues` limits the keys too. Code that walks objects needs about ten times as long
+   * for a key of a large object as for an element of an array.
+   */
+  readonly maxKeys?: number;
 }
 
 /**

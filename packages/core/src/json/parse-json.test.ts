@@ -101,6 +101,26 @@ describe('parseJson', () => {
     expect(parseJson('1', { ...unlimited, maxValues: 0 }).ok).toBe(true);
   });
 
+  it('counts the keys of all objects, and takes exactly maxKeys', () => {
+    const limits = { ...unlimited, maxKeys: 3 };
+    expect(parseJson('[{"a":{"b:":":"}},{"a":1}]', limits).ok).toBe(true);
+    expect(parseJson('{"a":1,"a":2,"a":3,"a":4}', limits)).toEqual({
+      ok: false,
+      failure: {
+        code: 'too_large',
+        position: 22,
+        message: 'Cannot parse JSON at 22: more keys than the limit of 3 (maxKeys)',
+      },
+    });
+    // Each text is as long as its keys need.
+    for (const count of [3, 4, 300_000])
+      for (const maxKeys of [count - 1, count]) {
+        const text = `{${Array.from({ length: count }, () => '"":1').join(',')}}`;
+        expect(parseJson(text, { ...unlimited, maxKeys }).ok).toBe(maxKeys === count);
+      }
+    expect(parseJson('{}', { ...unlimited, maxKeys: 0 }).ok).toBe(true);
+  });
+
   it('accepts a little over a million values by default', () => {
     const values = 2 ** 20;
     const text = `[${'1,'.repeat(values - 1)}1`;

@@ -1,17 +1,19 @@
 import { defaultMaxValues, type JsonLimits } from './json-value.ts';
 
 /**
- * Returns whether a long text has more levels or values than the limits allow. It counts brackets and commas
- * outside of strings and needs no memory. JSON.parse would first create all values, which can take seconds
+ * Returns whether a long text has more levels, values or keys than the limits allow. It counts brackets, commas
+ * and colons outside of strings and needs no memory. JSON.parse would first create all values, which can take seconds
  * and gigabytes. For valid JSON, and for invalid text up to its first error, JsonScanner has the same result.
  * The function does not check short texts, because they contain few values, and `parseJson` checks their
  * depth later.
  */
 export function isOverLimits(text: string, limits: JsonLimits): boolean {
-  const { maxDepth, maxValues = defaultMaxValues } = limits;
-  if (text.length <= harmlessLength && text.length <= maxValues) return false;
+  const { maxDepth, maxValues = defaultMaxValues, maxKeys = Infinity } = limits;
+  const isShort = text.length <= maxValues && text.length <= maxKeys * minKeyLength;
+  if (text.length <= harmlessLength && isShort) return false;
   let depth = 0;
   let values = 0;
+  let keys = 0;
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case quote:
@@ -27,6 +29,9 @@ export function isOverLimits(text: string, limits: JsonLimits): boolean {
         break;
       case comma:
         if (++values > maxValues) return true;
+        break;
+      case colon:
+        if (++keys > maxKeys) return true;
     }
   }
   return false;
@@ -38,8 +43,12 @@ export function isOverLimits(text: string, limits: JsonLimits): boolean {
  */
 const harmlessLength = 2 ** 20;
 
+/** The minimum length of a key, its colon and its value: `"":1`. */
+const minKeyLength = 4;
+
 const quote = 34; // "
 const comma = 44; // ,
+const colon = 58; // :
 const bracket = 91; // [
 const backslash = 92; // \
 const closingBracket = 93; // ]
@@ -64,8 +73,6 @@ function isEscaped(text: string, index: number): boolean {
   while (text.charCodeAt(before) === backslash) before--;
   return (index - before) % 2 === 0;
 }
-
-const colon = 58; // :
 
 /**
  * Returns whether a key in the text contains an escape. V8's JSON.parse can read such keys wrongly, after it

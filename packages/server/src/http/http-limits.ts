@@ -8,11 +8,16 @@ export interface HttpLimits {
   readonly maxUploads: number;
   /** Maximum nesting of arrays and objects in JSON. Default: 64. */
   readonly maxJsonDepth: number;
+  /** Maximum number of values in a JSON body. Default: 262,144. */
+  readonly maxJsonValues: number;
+  /** Maximum number of keys of all objects in a JSON body. Default: 65,536. */
+  readonly maxJsonKeys: number;
   /** Maximum size of all headers of a request in bytes. Default: 16 KiB. */
   readonly maxHeaderBytes: number;
   /**
    * Maximum number of open connections. At the limit, a new connection replaces the oldest connection whose caller
-   * the server has not accepted. Default: 10,000.
+   * the server has not accepted, or else one of the caller without full access that has the most connections.
+   * Default: 10,000.
    */
   readonly maxConnections: number;
   /** Maximum number of open streams per token, or per address if there is no token. Default: 5,000. */
@@ -51,6 +56,8 @@ export const defaultHttpLimits: HttpLimits = {
   maxFileBytes: 10 * 2 ** 20,
   maxUploads: 32,
   maxJsonDepth: 64,
+  maxJsonValues: 2 ** 18,
+  maxJsonKeys: 2 ** 16,
   maxHeaderBytes: 2 ** 14,
   maxConnections: 10_000,
   maxStreamsPerCaller: 5000,

@@ -99,7 +99,8 @@ export class HttpServer {
       },
     });
     const onRequest = this.handler();
-    this.#listener = new NodeListener({ limits: this.#limits, onRequest, closing });
+    this.#listener = new NodeListener({ limits: this.#limits, clock, onRequest, closing });
+    tokens.onRevoked((id) => this.#listener.endAdmissions(callerOfToken(id)));
   }
 
   async listen({ port = defaultPort, host = '127.0.0.1' }: ListenOptions = {}) {

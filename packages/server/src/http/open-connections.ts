@@ -249,37 +249,3 @@ export class UnusedConnections {
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 }
-
-const admitted = new WeakSet<object>();
-
-/** Notes that the server has accepted the caller of a request, so its connection keeps its place. */
-export function admitConnection(source: IncomingMessage | Request): void {
-  if ('socket' in source) admitted.add(source.socket);
-}
-
-/**
- * Limits the number of open connections. At the limit, a new connection takes the place of the oldest connection
- * whose caller the server has not accepted. Without this rule, a client without a token could hold all
- * connections. If the server has accepted all callers, it closes the new connection.
- */
-export function limitConnections(server: Server, maxConnections: number): void {
-  const open = new Set<Socket>();
-  // In the order in which they were opened.
-  const unknown = new Set<Socket>();
-  server.on('connection', (socket) => {
-    for (const oldest of open.size < maxConnections ? [] : unknown) {
-      unknown.delete(oldest);
-      if (admitted.has(oldest)) continue;
-      open.delete(oldest);
-      oldest.destroy();
-      break;
-    }
-    if (open.size >= maxConnections) return void socket.destroy();
-    open.add(socket);
-    unknown.add(socket);
-    socket.once('close', () => {
-      open.delete(socket);
-      unknown.delete(socket);
-    });
-  });
-}

@@ -1,4 +1,4 @@
-import { type JsonFailure, type JsonValue, parseJson } from '@millrace/core';
+import { type JsonFailure, type JsonLimits, type JsonValue, parseJson } from '@millrace/core';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -13,11 +13,20 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonResult {
   const text = decodeText(bytes);
   if (text === undefined) return { ok: false, code: 'encoding', why: 'it is not UTF-8' };
-  const { maxBodyBytes: maxTextLength, maxJsonDepth: maxDepth } = limits;
-  const result = parseJson(text, { maxTextLength, maxDepth });
+  const result = parseJson(text, jsonLimits(limits));
   if (result.ok) return result;
   const { code, position, message } = result.failure;
   return { ok: false, code, why: `${message} (at character ${position})` };
+}
+
+/** Returns the limits of a JSON body. */
+export function jsonLimits(limits: HttpLimits): JsonLimits {
+  return {
+    maxTextLength: limits.maxBodyBytes,
+    maxDepth: limits.maxJsonDepth,
+    maxValues: limits.maxJsonValues,
+    maxKeys: limits.maxJsonKeys,
+  };
 }
 
 function decodeText(bytes: Uint8Array): string | undefined {

@@ -1,35 +1,57 @@
-import { createAgent } from '@millrace/agent';
-import { type Log, memoryLog } from '@millrace/log';
-import { scriptedProvider } from '@millrace/providers/scripted';
-import { expect, test } from 'vitest';
-import { withMethods } from '../../../agent/src/testing/test-doubles.ts';
+import { countingIds, sessionId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { expect, onTestFinished, test } from 'vitest';
+import { appendBatches, recordedRun } from '../testing/recorded-run.ts';
 import { foldCacheFor } from './fold-cache.ts';
 
-const countsFor = foldCacheFor({
-  empty: { through: 0, records: 0 },
-  fold: ({ through, records }, page) => ({ through, records: records + page.length }),
+// In the attack, a client with a read-only token asked for the outline of a long task twenty times at once. The
+// server folded the whole log twenty times, which took 51 s.
+
+test('18.680: attack: each of many reads at the same time folds the whole log', async () => {
+  const log = memoryLog();
+  onTestFinished(() => log.close());
+  const session = sessionId('long');
+  const ids = countingIds();
+  const append = (firstTurn: number) =>
+    appendBatches(log, session, recordedRun(2, ids, { firstTurn, name: `run ${firstTurn}` }));
+  for (let turn = 1; turn < 80; turn += 2) await append(turn);
+  let folded = 0;
+  const counts = foldCacheFor<{ through: number; count: number }>({
+    empty: { through: 0, count: 0 },
+    fold: (before, records) => {
+      folded += records.length;
+      return { through: before.through, count: before.count + records.length };
+    },
+  })(log);
+  const results = await Promise.all(Array.from({ length: 20 }, () => counts.read(session)));
+  const { state } = await counts.read(session);
+  expect(state.count).toBeGreaterThan(1000);
+  expect(folded).toBe(state.count);
+  for (const one of results) expect(one).toEqual({ state, isWhole: true });
+
+  // A read that starts later includes what was stored before it.
+  const earlier = counts.read(session);
+  await append(81);
+  const later = await counts.read(session);
+  expect(later.state.count).toBeGreaterThan((await earlier).state.count - 1);
+  expect(later.state.through).toBe((await log.info(session))?.through);
 });
 
-test('18.669: attack: many requests for a session that is not in memory fold its log once each', async () => {
-  const stored = memoryLog();
-  let reads = 0;
-  const read: Log['read'] = (...given) => {
-    reads++;
-    return stored.read(...given);
-  };
-  const log = withMethods(stored, { read });
-  const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.']), log: stored });
-  const { session } = await agent.run('Hello').result;
-  const cache = countsFor(log);
-  const results = await Promise.all(Array.from({ length: 20 }, () => cache.read(session)));
-  const { through } = (await stored.info(session)) ?? {};
-  expect(new Set(results.map(({ state }) => state.records))).toEqual(new Set([through]));
-  expect(reads).toBe(1);
-  // A request that starts after a new record gets it, even if an earlier read is still running.
-  const earlier = cache.read(session);
-  const { session: same } = await agent.run('Again', { session }).result;
-  const later = await cache.read(same);
-  await earlier;
-  expect(later.state.through).toBe((await stored.info(session))?.through);
-  await stored.close();
+test('18.680: a read that fails does not stop the later ones', async () => {
+  const log = memoryLog();
+  onTestFinished(() => log.close());
+  const session = sessionId('broken');
+  await appendBatches(log, session, recordedRun(1, countingIds(), { firstTurn: 1, name: 'run' }));
+  let fails = true;
+  const counts = foldCacheFor<{ through: number }>({
+    empty: { through: 0 },
+    fold: (before) => {
+      if (!fails) return before;
+      fails = false;
+      throw new Error('once');
+    },
+  })(log);
+  const [first, second] = await Promise.allSettled([counts.read(session), counts.read(session)]);
+  expect(first.status).toBe('rejected');
+  expect(second).toMatchObject({ status: 'fulfilled', value: { isWhole: true } });
 });

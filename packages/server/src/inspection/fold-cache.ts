@@ -48,7 +48,7 @@ export class FoldCache<Value extends KeptValue> {
   readonly #fold: KeptFold<Value>;
   /** The cached values. The most recently used value is the last entry. */
   readonly #values = new Map<SessionId, CachedValue<Value>>();
-  /** The reads that run now. Requests for the same session at the same time share one read. */
+  /** The last read of each session that is being read. */
   readonly #reads = new Map<SessionId, Promise<FoldResult<Value>>>();
 
   constructor(log: Log, fold: KeptFold<Value>) {
@@ -56,19 +56,20 @@ export class FoldCache<Value extends KeptValue> {
     this.#fold = fold;
   }
 
-  /** Returns the value of a session. It covers the log to its end, or up to the page limit of one read. */
+  /**
+   * Returns the value of a session. It covers the log to its end, or up to the page limit of one read. Reads of the
+   * same session wait for each other, so that each record is read once. A later read starts with the value of the
+   * read before, and also includes the records that were stored meanwhile.
+   */
   async read(session: SessionId): Promise<FoldResult<Value>> {
-    const { through = 0 } = (await this.#log.info(session)) ?? {};
-    for (let running = this.#reads.get(session); running; running = this.#reads.get(session)) {
-      const result = await running;
-      // The running read can have started before the newest record.
-      if (result.state.through >= through || !result.isWhole) return result;
+    const read = () => this.#read(session);
+    const reading = this.#reads.get(session)?.then(read, read) ?? read();
+    this.#reads.set(session, reading);
+    try {
+      return await reading;
+    } finally {
+      if (this.#reads.get(session) === reading) this.#reads.delete(session);
     }
-    const read = this.#read(session).finally(() => {
-      if (this.#reads.get(session) === read) this.#reads.delete(session);
-    });
-    this.#reads.set(session, read);
-    return read;
   }
 
   async #read(session: SessionId): Promise<FoldResult<Value>> {

@@ -213,9 +213,10 @@ export const taskLogRoutes: readonly Route[] = [
     summary: 'Get a summary of a task: whether it runs, why it stopped, and its usage per model',
     params: taskIdParams,
     reply: taskDigestSchema,
-    async handle({ params }, { service, log }) {
+    async handle({ params }, { service, log, inTurn }) {
       const { id, agents } = await service.tasks.get({ id: params.task_id });
-      const { state, isWhole } = await digestCacheFor(log).read(sessionId(id));
+      const read = () => digestCacheFor(log).read(sessionId(id));
+      const { state, isWhole } = await inTurn(read, 'refuse');
       const names = agents?.map(({ name }) => name) ?? [];
       return { task_id: id, agents: names, is_whole: isWhole, ...digestReply(state) };
     },
@@ -227,9 +228,10 @@ export const taskLogRoutes: readonly Route[] = [
       'Get the log of a task in at most 256 segments, to read only the records of the part that is looked at',
     params: taskIdParams,
     reply: taskOutlineSchema,
-    async handle({ params }, { service, log }) {
+    async handle({ params }, { service, log, inTurn }) {
       const { id } = await service.tasks.get({ id: params.task_id });
-      const { state, isWhole } = await outlineCacheFor(log).read(sessionId(id));
+      const read = () => outlineCacheFor(log).read(sessionId(id));
+      const { state, isWhole } = await inTurn(read, 'refuse');
       return { task_id: id, is_whole: isWhole, ...outlineReply(state) };
     },
   }),

@@ -25,6 +25,18 @@ test('a pooler that refuses startup parameters gets an error with the remedy', (
   expect(storageError(error, target).message).toContain('ignore_startup_parameters');
 });
 
+test.each(['54000', '22021', '22P05'])(
+  'data that Postgres cannot store is no failure of the storage: %s',
+  (code) => {
+    const text =
+      'index row size 3088 exceeds btree version 4 maximum 2704 for index "sessions_pkey"';
+    const error = storageError(Object.assign(new Error(text), { code }), target);
+    expect(error).toMatchObject({ code: 'bad_records', place: { sqlstate: code } });
+    // Clients receive the message, so it does not name the server and its tables.
+    expect(error.message).not.toMatch(/host|sessions_pkey/);
+  },
+);
+
 test('21.H: a full disk has its own code, and says that nothing was stored', () => {
   const text = 'could not extend file "base/5/16384": No space left on device';
   const error = storageError(Object.assign(new Error(text), { code: '53100' }), target);

@@ -5,6 +5,16 @@ import { type Target, withoutSecrets } from './target.ts';
 const diskFull = '53100';
 
 /**
+ * Codes of errors that come from the data of one write. The storage itself works: a text is too long for an
+ * index, or contains a character that Postgres cannot store.
+ */
+const dataErrors: Readonly<Record<string, string>> = {
+  '54000': 'an id, a name or a key is too long for its indexes. Use a shorter one',
+  '22021': 'a text contains a character that it cannot store. Remove the character',
+  '22P05': 'a text contains a character that it cannot store. Remove the character',
+};
+
+/**
  * Explanations of system error codes and Postgres error classes. If several codes match, the longest code is
  * used.
  */
@@ -67,6 +77,12 @@ export function affectsAllWrites(error: unknown): boolean {
 export function storageError(error: unknown, target: Target): Error {
   if (isMillraceError(error)) return error;
   const code = codeOf(error);
+  const refusal = dataErrors[code];
+  if (refusal !== undefined) {
+    const text = withoutSecrets(messageOf(error), target);
+    const message = `Postgres cannot store this: ${refusal}`;
+    return new LogError('bad_records', message, { sqlstate: code }, { cause: new Error(text) });
+  }
   const found = meaningsByCode.filter(([start]) => code.startsWith(start));
   const [, why] = found.sort(([a], [b]) => b.length - a.length)[0] ?? [];
   const text = withoutSecrets(messageOf(error), target);

@@ -3,7 +3,6 @@ import type { HttpRequest, IncomingRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant } from '../../contract/service.ts';
 import type { HttpExchange } from '../http-exchange.ts';
-import { admitConnection } from '../open-connections.ts';
 import { Reply, type Route } from '../route.ts';
 import {
   type Authorize,
@@ -12,6 +11,7 @@ import {
   hasSameAccess,
   incomingRequest,
 } from './authorized-user.ts';
+import { admitConnection } from './connection-limit.ts';
 import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
@@ -69,7 +69,7 @@ export async function checkAccess(
   exchange.caller = `address ${exchange.address}`;
   exchange.grant = await authorize(exchange, policy, isPublic);
   exchange.markAdmitted();
-  if (!isPublic) admitConnection(request.source);
+  if (!isPublic) admitConnection(request.source, exchange);
   checkRights(exchange.grant, request.method, route);
   return 'allowed';
 }

@@ -1,12 +1,15 @@
 import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Clock } from '@millrace/log';
+import { ConnectionLimit } from '../access/connection-limit.ts';
 import { onClientError } from '../error-reply.ts';
 import type { HttpLimits } from '../http-limits.ts';
-import { limitConnections, UnusedConnections } from '../open-connections.ts';
+import { UnusedConnections } from '../open-connections.ts';
 
 interface NodeListenerOptions {
   readonly limits: HttpLimits;
+  readonly clock: Pick<Clock, 'now'>;
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   /** The signal is aborted when the server closes. */
   readonly closing: AbortSignal;
@@ -15,11 +18,13 @@ interface NodeListenerOptions {
 /** Listens for HTTP requests on a port of the server. */
 export class NodeListener {
   readonly #options: NodeListenerOptions;
+  readonly #connections: ConnectionLimit;
   readonly #servers: Server[] = [];
   readonly #unusedConnections: UnusedConnections[] = [];
 
   constructor(options: NodeListenerOptions) {
     this.#options = options;
+    this.#connections = new ConnectionLimit(options.limits.maxConnections, options.clock);
   }
 
   /**
@@ -67,7 +72,7 @@ export class NodeListener {
       keepAliveTimeout: limits.idleTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs(limits),
     });
-    limitConnections(server, limits.maxConnections);
+    this.#connections.watch(server);
     // Closes a connection when its last response ends during shutdown. Otherwise the connection would stay
     // open for a next request, which the server would refuse.
     const closeIdle = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
@@ -77,6 +82,11 @@ export class NodeListener {
     });
     server.on('clientError', onClientError);
     return server;
+  }
+
+  /** Treats the connections of a caller like those of an unknown caller, because its token was revoked. */
+  endAdmissions(caller: string): void {
+    this.#connections.endAdmissions(caller);
   }
 
   /** Stops listening. Resolves when all connections are closed. Idle connections are closed immediately. */

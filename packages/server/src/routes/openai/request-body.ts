@@ -1,5 +1,5 @@
 import type { CallerOptions, CallerTool } from '@millrace/agent';
-import type { JsonObject } from '@millrace/core';
+import type { JsonObject, JsonValue } from '@millrace/core';
 import { z } from 'zod';
 import { checkedList } from '../../contract/checked-list.ts';
 import { closedObject } from '../../contract/closed-object.ts';
@@ -91,6 +91,25 @@ const formatSchema = z.looseObject({
     .nullish(),
 });
 
+const maxMetadata = { keys: 16, keyLength: 64, valueLength: 512 };
+
+/** The metadata of a request, with the limits of OpenAI. Each record of the answer can repeat it. */
+const metadataSchema = jsonObjectSchema.refine(
+  (metadata) => {
+    const keys = Object.keys(metadata);
+    return (
+      keys.length <= maxMetadata.keys &&
+      keys.every((key) => key.length <= maxMetadata.keyLength && isShort(metadata[key]))
+    );
+  },
+  { message: 'must have at most 16 keys of 64 characters, and texts of 512 characters' },
+);
+
+function isShort(value: JsonValue | undefined): boolean {
+  if (typeof value === 'string') return value.length <= maxMetadata.valueLength;
+  return typeof value !== 'object' || value === null;
+}
+
 /** The fields that both endpoints have. */
 const common = {
   model: z.string().min(1).max(512).nullish(),
@@ -104,7 +123,7 @@ const common = {
   presence_penalty: number,
   frequency_penalty: number,
   top_logprobs: z.int().nullish(),
-  metadata: jsonObjectSchema.nullish(),
+  metadata: metadataSchema.nullish(),
   /** These fields do not change the answer. The server ignores them. */
   user: ignoredText,
   safety_identifier: ignoredText,

@@ -1,6 +1,7 @@
 import { parseJson } from '@millrace/core';
 import { ServerError } from '../../contract/server-error.ts';
 import type { HttpLimits } from '../../http/http-limits.ts';
+import { jsonLimits } from '../../http/request-input.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -8,15 +9,16 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * Returns the messages of a JSON body. An array has one message per element. The messages keep their text,
  * because a number such as 12345678901234567890 would otherwise lose digits.
  */
-export function readMessages(
-  bytes: Uint8Array,
-  { maxBodyBytes: maxTextLength, maxJsonDepth: maxDepth }: HttpLimits,
-): readonly string[] {
+export function readMessages(bytes: Uint8Array, limits: HttpLimits): readonly string[] {
   const text = decodeText(bytes);
-  const result = text === undefined ? undefined : parseJson(text, { maxTextLength, maxDepth });
-  if (text === undefined || result?.ok !== true)
-    throw new ServerError('bad_request', 'Cannot append this body: it is not valid JSON');
+  if (text === undefined) throw notJson('it is not UTF-8');
+  const result = parseJson(text, jsonLimits(limits));
+  if (!result.ok) throw notJson(result.failure.message);
   return Array.isArray(result.value) ? splitArray(text.trim()) : [text.trim()];
+}
+
+function notJson(why: string): ServerError {
+  return new ServerError('bad_request', `Cannot append this body: it is not valid JSON. ${why}`);
 }
 
 function decodeText(bytes: Uint8Array): string | undefined {

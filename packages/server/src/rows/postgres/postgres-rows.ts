@@ -294,6 +294,7 @@ async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
 
 function toRowsError(cause: unknown): unknown {
   if (!isMillraceError(cause) || cause instanceof RowsError) return cause;
-  const code = rowsErrorCodes.find((one) => one === cause.code) ?? 'storage';
+  const known = rowsErrorCodes.find((one) => one === cause.code);
+  const code = known ?? (cause.code === 'bad_records' ? 'bad_row' : 'storage');
   return new RowsError(code, cause.message, cause.place, { cause });
 }
