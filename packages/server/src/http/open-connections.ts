@@ -4,6 +4,7 @@ import type { Clock } from '@millrace/log';
 import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant } from '../contract/service.ts';
+import { isAdmitted } from './access/connection-limit.ts';
 import { type IsUserAdmitted, UserChecks } from './access/user-checks.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
@@ -182,7 +183,7 @@ export class RequestsAhead {
       this.#waiting.set(socket, []);
       return start();
     }
-    const kind = admitted.has(socket) ? 'admitted' : 'unknown';
+    const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
     const bytes = memoryOf(request);
     const isFull = this.#bytes[kind] + bytes > maxAheadBytes[kind];
     if (isFull || waiting.length + 1 >= maxRequestsAhead) return void socket.destroy();

@@ -5,7 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
 import { startTestServer } from '../testing/servers/test-server.ts';
-import { admitConnection, RequestsAhead } from './open-connections.ts';
+import { admitConnection } from './access/connection-limit.ts';
+import { RequestsAhead } from './open-connections.ts';
 
 // In the attack, 20 connections send 40,000 requests of 50 bytes and do not read the answers. This kept the
 // server busy for 10 s. No token was needed.
