@@ -253,9 +253,10 @@ async function openView(
     },
   });
   const { blocks, count, earlier } = await view.open();
+  // The view can become whole while the test reads the earlier blocks. `count` is from before.
+  const { state: first, approvals, isWhole } = view;
   const all = [...blocks];
   while (earlier?.isOver === false) all.unshift(...(await earlier.read()));
-  const { state: first, approvals, isWhole } = view;
   await view.whole;
   const { state } = view;
   await view.close();
