@@ -26,7 +26,7 @@ export type RunUnasked = (
   options?: RunUnaskedOptions,
 ) => Promise<string | undefined>;
 
-export interface RunUnaskedOptions {
+interface RunUnaskedOptions {
   /** Stops the call. The result is then undefined. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Called when the rules have allowed the call, before it runs. Default: none. */

@@ -49,7 +49,9 @@ describe('a rule that denies read:locked/**', () => {
     const policy = policyWith(rule);
     for (const tool of ['grep', 'glob']) {
       expect(policy.deniedPaths(tool)).toEqual(['locked/**']);
-      expect(policy.decide({ tool, input: { pattern: '.', path: 'locked' } }).decision).toBe('deny');
+      expect(policy.decide({ tool, input: { pattern: '.', path: 'locked' } }).decision).toBe(
+        'deny',
+      );
     }
   });
 

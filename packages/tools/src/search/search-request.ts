@@ -20,7 +20,7 @@ export interface SearchRequest {
 }
 
 /** Paths to skip because of the rules of a policy. */
-export interface SearchRules {
+interface SearchRules {
   /** The folder at which relative globs start. */
   readonly root: string;
   /** Globs of paths to skip. They match in the same way as policy rules that deny. */

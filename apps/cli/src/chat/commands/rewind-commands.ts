@@ -265,6 +265,6 @@ function countFiles(changes: readonly FileChangeOnLog[]): string {
   return size === 1 ? '1 file' : `${size} files`;
 }
 
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   return text.split('\n', 1)[0] || '(empty)';
 }

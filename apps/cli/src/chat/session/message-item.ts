@@ -36,7 +36,7 @@ interface MessageOptions {
  * Creates a message with its pictures and files, with the text of the custom command that it names, and with
  * the output of commands that the user ran.
  */
-export async function messageItem(
+async function messageItem(
   text: string,
   content: MessageContent,
   { cwd, home, takeOutputs, built, isPlanning, callsOf = (run) => run }: MessageOptions,
