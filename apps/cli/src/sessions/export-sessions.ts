@@ -11,9 +11,9 @@ import { exportHtml } from './export-html.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Exports sessions as JSON lines. Each session has lines for its blobs, its header and its records.
- * The sessions of its sub-agents follow in the same form. `millrace sessions import` reads this
- * format. If the name of the file ends in `.html`, it gets a document that replays the sessions.
+ * Exports sessions as JSON lines. Each session has lines for its blobs, its header and its records. The
+ * sessions of its sub-agents follow in the same form. `millrace sessions import` reads this format. If the
+ * name of the output file ends in `.html`, the export writes an HTML document that replays the sessions.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd, env, page } = context;
@@ -29,7 +29,7 @@ export async function exportSessions(context: SessionsContext): Promise<void> {
   await notes.write(`Exported ${what} to ${args.output}\n`);
 }
 
-/** Returns true if a file with this name gets a document for browsers. */
+/** Returns true if the export writes an HTML document to a file with this name. */
 export function isHtml(path: string): boolean {
   return /\.html?$/i.test(path);
 }

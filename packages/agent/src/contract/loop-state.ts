@@ -45,7 +45,10 @@ export interface LoopState {
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
-  /** The agent that the last enqueued input names, as the command contains it. A worker reads this name. */
+  /**
+   * The name of the agent in the command of the last enqueued input, with any JSON type. A worker runs the
+   * session with this agent.
+   */
   readonly enqueuedFor?: JsonValue | undefined;
   /** The settings that this session has because it is a branch of another session. */
   readonly branch?: BranchSettings | undefined;

@@ -20,7 +20,10 @@ export interface StoredExperiment {
   /** False if the session has more results than `maxResults`. The newest results are then missing. */
   readonly isWhole: boolean;
   readonly plan: { readonly item: string; readonly value: StoredPlan } | undefined;
-  /** The runs and scores by their planned session and scorer, in the order of the log. */
+  /**
+   * The runs and scores, in the order of the log. The key of a run is its planned session. The key of a score
+   * is its planned session and its scorer.
+   */
   readonly results: ReadonlyMap<string, KeptResult>;
 }
 

@@ -14,7 +14,10 @@ export class JsonTree implements JsonSink {
   #frame: Frame | undefined;
   /** The open string, which is not in its container yet. */
   #text: string | undefined;
-  /** The whole value at the last read. After the end of the text, the final value. */
+  /**
+   * The value of the whole text, as the last read returned it. After the end of the text, this is the final
+   * value.
+   */
   #root: JsonValue | undefined;
   /**
    * True if the tree changed since the last read. One flag is enough, because each write changes the

@@ -113,7 +113,7 @@ export interface BranchFact {
   readonly from: { readonly session: SessionId; readonly at: number };
   /** The names of the changes: `input`, `result`, `rerun`, `model`, `instructions`. */
   readonly changed: readonly string[];
-  /** The calls that got another result without an execution. */
+  /** The calls to which the branch gives a different result, without executing the calls. */
   readonly results?: readonly ToolCallId[];
   /** The calls that run again. */
   readonly rerun?: readonly ToolCallId[];

@@ -71,7 +71,7 @@ export interface ToolResultPart extends Common {
   /** The result for the model. */
   readonly text: string;
   readonly isError: boolean;
-  /** The result for programs. */
+  /** The result as a JSON value, for programs that read the log. */
   readonly value?: JsonValue;
   /** Pictures, documents, or the full text of a shortened result. */
   readonly attachments?: readonly (MediaPart | FilePart)[];

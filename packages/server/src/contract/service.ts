@@ -102,7 +102,7 @@ export interface RequestMetadata {
   readonly owner?: string | undefined;
   /** The files and the metadata of the message. Only agent loops accept files. */
   readonly extras?: MessageExtras | undefined;
-  /** Limits the copy that a fork, a branch or a copy makes. Default: no limit. */
+  /** Limits how much data the caller can copy with forks, branches and copies of tasks. Default: no limit. */
   readonly copies?: CopyLimit | undefined;
 }
 

@@ -42,7 +42,10 @@ export class Channel {
   readonly #live = new Set<Subscriber>();
   /** The subscribers that are not live. They read older frames until they have caught up. */
   readonly #behind = new Set<Subscriber>();
-  /** The subscribers to resume after each batch. They wait for the batch, or their stream may end with it. */
+  /**
+   * The subscribers to resume after each batch. Such a subscriber waits for a batch, or a batch may end its
+   * stream.
+   */
   readonly #waiting = new Set<Subscriber>();
   #publishedBytes = 0;
   #lastPublishedAt: number;

@@ -51,7 +51,8 @@ export class TaskStopper {
     const { tasks, rows, onTokenRevoked } = this.#options;
     const stored = await tasks.get({ id });
     await tasks.setStatus(id, () => 'DELETED', 'Task deleted');
-    // The tokens are deleted after the status, so that a token that is created now finds no task.
+    // First the task gets the status `DELETED`, and then its tokens are deleted. A request that creates a
+    // token between these two steps therefore finds no task.
     for (const token of await deleteTokensOf(rows, { task_id: id })) onTokenRevoked(token);
     await this.#stop(stored, 'terminate', 'Task deleted');
     return { id, message: `Task ${id} was deleted` };

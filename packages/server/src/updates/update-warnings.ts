@@ -2,7 +2,10 @@
 export interface UpdateWarnings {
   /** Updates for an index that `done` or `full` has already closed. They are dropped. */
   readonly late: number;
-  /** Updates without an index. They apply to the latest open index, or open the next free index. */
+  /**
+   * Updates without the index of a message. Such an update changes the open message with the highest index,
+   * or opens a message with the next free index.
+   */
   readonly unindexed: number;
   /**
    * `start` updates for an index that is already open. Their format, style, attachments and preview are used.

@@ -85,7 +85,7 @@ interface Places {
   /** The time at which the places were computed, in milliseconds. */
   readonly at: number;
   readonly keys: ReadonlySet<string>;
-  /** The names of the keys in each folder. */
+  /** The names of the files and folders of `keys`, by the folder that contains them. */
   readonly keyNames: ReadonlyMap<string, ReadonlySet<string>>;
   readonly startUp: ReadonlySet<string>;
   /** The folders of the terminal agent, and the targets of links in them. */

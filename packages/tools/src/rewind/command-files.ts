@@ -76,7 +76,7 @@ export function commandFiles(options: CommandFilesOptions): CommandFiles {
       const before = await folder.scan();
       await record({ ...whole, scope: 'pending' });
       return async () => {
-        // A command can change a file, and ignore it then.
+        // A command can change a file and then add the file to `.gitignore`.
         const after = before && (await folder.scan(before.keys()));
         if (before === undefined || after === undefined) return;
         const changes = await changesBetween(root, before, after, startedMs);

@@ -36,8 +36,8 @@ export interface ScanOptions {
   readonly limits: ScanLimits;
   readonly tracked: TrackedFiles;
   /**
-   * The paths of further files to scan, although they may be ignored now. A command can change a file and ignore
-   * it then. Default: none.
+   * The paths of further files to scan, even if git ignores these files now. A command can change a file and
+   * then add the file to `.gitignore`. Default: none.
    */
   readonly also?: Iterable<string> | undefined;
 }

@@ -257,7 +257,8 @@ async function withCopies<Result>(
 }
 
 async function scan(root: string, earlier: FolderScan, copies: FileCopies): Promise<FolderScan> {
-  // The sub-agent can change a file, and ignore it then.
+  // The sub-agent can change a file and then add the file to `.gitignore`, so files of the earlier scan are
+  // scanned again.
   const also = earlier.keys();
   const tracked = new TrackedFiles();
   const found = await scanFolder({ root, earlier, copies, limits, tracked, also });

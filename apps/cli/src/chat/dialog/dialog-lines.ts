@@ -167,7 +167,10 @@ function choiceLines(
   });
 }
 
-/** Returns the name of the key that scrolls. In a list with ticks, Space ticks. */
+/**
+ * Returns the name of the key that scrolls. In a list in which the user can tick several items, the space key
+ * ticks an item, so a different key scrolls.
+ */
 function scrollKeyOf({ ticked }: ChoiceList): string {
   return ticked === undefined ? 'Space' : 'Page Down';
 }

@@ -170,8 +170,9 @@ export class SessionView {
   }
 
   /**
-   * Returns the state from which the view starts. `before` is the state from which the records before it must be
-   * read to get its sums and settings. It is undefined if the start is complete.
+   * Returns the state from which the view starts (`start`). If `start` lacks the sums and settings of earlier
+   * records, `before` is an earlier complete state. The view must then read the records between `before` and
+   * `start` to compute these sums and settings. Otherwise `before` is undefined.
    */
   async #findStart(
     info: SessionInfo,

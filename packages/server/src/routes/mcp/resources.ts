@@ -137,8 +137,9 @@ async function readOwn(
 }
 
 /**
- * Returns the parts of the address that a template names. Returns undefined if it does not match. A part ends
- * before the first occurrence of the text that follows it, so the time grows with the length of the address.
+ * Returns the parts of an address to which a template gives names. Returns undefined if the address does not
+ * match the template. Each part ends at the first occurrence of the text that follows the part in the
+ * template. The function therefore reads each character of the address only once.
  */
 function matchUri(template: string, uri: string): Record<string, string> | undefined {
   if (!isTemplate(template)) return template === uri ? {} : undefined;
@@ -149,7 +150,8 @@ function matchUri(template: string, uri: string): Record<string, string> | undef
   while (rest.length > 0) {
     const [name = '', after = ''] = rest.splice(0, 2);
     const isLast = rest.length === 0;
-    // A part has at least one character. The last one reaches to the end, or to the end of the template.
+    // A part has at least one character. The last part ends at the text that follows it in the template, or
+    // at the end of the address.
     const end = isLast ? uri.length - after.length : uri.indexOf(after, at + 1);
     const value = uri.slice(at, Math.max(end, at));
     if (value === '' || value.includes('/') || !uri.startsWith(after, end)) return undefined;

@@ -80,7 +80,7 @@ function classLength(source: string, at: number): number {
   return 0;
 }
 
-/** Returns the length of a group with all groups in it. */
+/** Returns the length of a group of the regular expression, including its brackets and nested groups. */
 function groupLength(source: string, at: number): number {
   let depth = 0;
   for (let end = at; end < source.length; ) {

@@ -13,7 +13,8 @@ export interface FieldExtension {
 const assistant = 'ChatCompletionAssistantMessageParam';
 
 /**
- * The shapes that can have a cache point for Claude. In a tool result, the cache point is next to the text.
+ * The types of message parts that can have a cache point for Claude. A tool result has its cache point beside
+ * its text, so the type of its message is in this list.
  */
 const cacheableShapes = [
   'ChatCompletionContentPartText',
