@@ -3,8 +3,8 @@ export interface UpdateWarnings {
   /** Updates for an index that `done` or `full` has already closed. They are dropped. */
   readonly late: number;
   /**
-   * Updates without the index of a message. Such an update changes the open message with the highest index,
-   * or opens a message with the next free index.
+   * Updates without the index of a message. Such an update changes the message that was opened last, or opens
+   * a message with the next free index.
    */
   readonly unindexed: number;
   /**

@@ -100,8 +100,9 @@ export class UpdateWriter {
   }
 
   /**
-   * Returns the writer for an update without an index. `delta` and `done` apply to the latest open index.
-   * `full` applies to it only if that index was also opened without a number.
+   * Returns the writer for an update without an index. `delta` and `done` apply to the index that was opened
+   * last, if it is still open. `full` applies to this index only if the update that opened it also had no
+   * index.
    */
   #writerWithoutIndex(update: Update): IndexWriter | undefined {
     const last = this.#last?.writer.isClosed === false ? this.#last : undefined;

@@ -146,7 +146,10 @@ const shownTab = '    ';
  */
 const replacementCharacter = '\ufffd';
 
-/** Returns the graphemes and folds in a part of a line. */
+/**
+ * Returns the graphemes in a part of a line, and the folds: long pasted texts that the prompt shows as a
+ * short label.
+ */
 function atomsOf(content: FoldedText, start: number, end: number): readonly Atom[] {
   const atoms: Atom[] = [];
   let at = start;

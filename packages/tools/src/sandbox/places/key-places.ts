@@ -141,7 +141,7 @@ export interface KeyPlaces {
   readonly keys: readonly string[];
   /** The places that commands cannot write, even if the workspace contains the home folder. */
   readonly startUp: readonly string[];
-  /** The places of the terminal agent. They are also in the other two lists. */
+  /** The places of the terminal agent. `keys` and `startUp` contain these places too. */
   readonly agent: AgentPlaces;
 }
 
