@@ -266,12 +266,12 @@ async function writeSnapshot(
 }
 
 interface NewLinks {
-  /** The links of the item list that are not stored, oldest first. */
+  /** The links (list nodes) of the item list that are not stored, oldest first. */
   readonly items: readonly Sequence<ItemState>[];
   readonly usage: readonly Sequence<AttemptUsage>[];
-  /** The last stored part before these new links. */
+  /** The newest stored part that contains items older than the new links. */
   readonly base: PartRef;
-  /** The newest link of the usage list that is stored in the parts up to `base`. */
+  /** The newest link (list node) of the usage list that is stored in the parts up to `base`. */
   readonly stored: Sequence<AttemptUsage> | undefined;
 }
 
@@ -280,8 +280,8 @@ interface LinkSource extends Pick<FoldState, 'session' | 'items' | 'usage'> {
 }
 
 /**
- * Finds the links of the item list that are not stored. Returns undefined if some of these links are not in
- * memory.
+ * Finds the links (list nodes) of the item list that are not stored. Returns undefined if some of these links
+ * are not in memory.
  */
 async function newLinks(
   store: SnapshotStore,
@@ -320,8 +320,8 @@ async function isThere(
 }
 
 /**
- * Returns the number of links, from the oldest on, that no longer change. The newest link still grows, so it
- * is not counted.
+ * Returns the number of links (list nodes), from the oldest on, that no longer change. The newest link still
+ * grows, so it is not counted.
  */
 function sealedCount(links: readonly Sequence<ItemState>[]): number {
   const isOpen = ({ chunk }: Sequence<ItemState>) =>
@@ -337,7 +337,7 @@ interface NewPart {
   readonly link: Sequence<ItemState>;
 }
 
-/** Divides links into parts. Only the last part contains usage. */
+/** Divides links (list nodes) into parts. Only the last part contains usage. */
 function newParts(
   { items, usage, base }: NewLinks,
   sealed: number,

@@ -61,18 +61,18 @@ export interface ItemPart {
 /** The position before part 1. */
 export const noPart: PartRef = { part: 0, id: '' };
 
-/** The part of a snapshot that contains a link. All older links are stored too. */
+/** The part of a snapshot that contains a link (a list node). All older links are stored too. */
 export interface StoredPoint extends PartRef {
   readonly incarnation: string;
-  /** The newest link of the usage list that is stored in the parts up to this part. */
+  /** The newest link (list node) of the usage list that is stored in the parts up to this part. */
   readonly usage: Sequence<AttemptUsage> | undefined;
 }
 
 export const points: WeakMap<Sequence<ItemState>, StoredPoint> = new WeakMap();
 
 /**
- * Searches for a link that fits, from the newest link on. Returns this link, and all newer links with the
- * oldest first.
+ * Searches the nodes (links) of a list for one that fits, from the newest link on. Returns this link, and all
+ * newer links with the oldest first.
  */
 export function linksUntil<T>(
   sequence: Sequence<T>,

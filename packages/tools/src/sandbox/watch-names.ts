@@ -112,7 +112,10 @@ export function watchNames(
   };
 }
 
-/** The last checks of the running commands. */
+/**
+ * For each running command, a function that checks the paths of the command a last time. The function returns
+ * sentences about the changes.
+ */
 const open = new Set<() => readonly string[]>();
 
 /**

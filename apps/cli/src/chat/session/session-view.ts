@@ -30,8 +30,8 @@ interface SessionViewOptions {
   /** Prints blocks to the scrollback. Pass each block only once. */
   readonly print: (blocks: readonly Block[]) => void;
   /**
-   * Called when the live content may have changed. While the view reads the records from before the chat
-   * started, it is called only after the last one.
+   * Called when the live content may have changed. When the view reads the records from before the chat
+   * started, it calls this function once, after the last of these records.
    */
   readonly onChange: () => void;
   readonly onEvent: (event: AgentEvent) => void;

@@ -7,7 +7,7 @@ const cancelTimeoutMs = 10_000;
 const maxThreads = 1000;
 
 interface Cancellation {
-  /** Closes the connection of the run that cancels. */
+  /** Closes the connection of the run that cancels the interrupts. */
   readonly closer: AbortController;
   /** The ids of the interrupts that the agent has cancelled. Empty until the agent has ended the run. */
   cancelled: readonly string[];
