@@ -77,8 +77,8 @@ export interface Scorer {
   /** The name in reports: 1 to 64 letters, digits, `_`, `-` and `.`. */
   readonly name: string;
   /**
-   * Everything that changes the scores, as JSON. If it changes, the runs are scored again. Default: the name is
-   * enough.
+   * All settings that affect the scores, as JSON. If these settings change, the runs are scored again.
+   * Default: only the name identifies the scorer.
    */
   readonly settings?: JsonValue | undefined;
   /** The variant that the runs of all other variants are compared with. Default: each run is scored alone. */

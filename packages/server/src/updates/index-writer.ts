@@ -235,8 +235,8 @@ export class IndexWriter {
   }
 
   /**
-   * Returns a function that completes the id of a call. For an empty id, it uses the latest open target of
-   * this kind. If no target is open, it creates a new id.
+   * Returns a function that completes the id of a call. For an empty id, it uses the id of the part of this
+   * kind that was opened last and is still open. If no part of this kind is open, it creates a new id.
    */
   #idOf(kind: 'call' | 'result'): (id: string) => ToolCallId {
     return (id) => {

@@ -254,8 +254,9 @@ function pathsOfArguments(
 }
 
 /**
- * True if a program may read the value of an option as a separate option. Many programs do not know that `-t`
- * has a value. They read `--config=x` in `-t --config=x` as an option, and `-tc x` as two options.
+ * True if a program may read the value of an option as an option of its own. For many programs, `-t` has no
+ * value. Such a program reads `-t --config=x` as the two options `-t` and `--config=x`, and reads `-tc x` as
+ * the two options `-t` and `-c`.
  */
 function mayBeOption({ value, place }: ParsedOptions['values'][number]): boolean {
   if (place === 'letter') return !/^\d+$/.test(value);

@@ -42,7 +42,8 @@ interface SecretForms {
 export function secretForms(secret: string): SecretForms {
   const units = [...secret.matchAll(/\\+|[^\\]/gsu)].map(([unit], at) => formsOf(unit, at));
   const prefixPatterns = units.map((forms) => forms.map((form) => new RegExp(form, 'y')));
-  // The longest form of one character is two `\uXXXX` escapes with all their backslashes.
+  // The longest form of one character consists of two `\uXXXX` escapes, in which each backslash is escaped
+  // several times.
   const longest = units.length * 48;
   return {
     pattern: new RegExp(units.map((forms) => `(?:${forms.join('|')})`).join(''), 'g'),
