@@ -31,6 +31,20 @@ test.for([
   },
 );
 
+test('18.690: attack: requests with an unknown expectation pass by the limits', async () => {
+  const lines: string[] = [];
+  const requestLog = { format: 'text', write: (line: string) => void lines.push(line) } as const;
+  await using server = await startTestServer({ operators: ['a'], requestLog });
+  const unknown = 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nexpect: x\r\n\r\n';
+  // The connection ends although the client has not closed it. All answers come from the server and not from Node.
+  const { text } = await rawRequest(server.port, unknown.repeat(2000));
+  expect(text).not.toContain('HTTP/1.1 417');
+  expect(answersIn(text)).toBeLessThanOrEqual(100);
+  const last = unknown.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n');
+  expect((await rawRequest(server.port, last)).status).toBe(200);
+  expect(lines.length).toBeGreaterThan(0);
+});
+
 test('attack: paths that cannot be decoded count for the rate limit, and need a token', async () => {
   await using server = await startTestServer({ operators: ['a'] });
   const { text } = await rawRequest(server.port, requestOf('/%zz'), (got) => got.endsWith('}'));

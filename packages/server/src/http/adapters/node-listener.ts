@@ -80,6 +80,9 @@ export class NodeListener {
       response.once('close', closeIdle);
       onRequest(request, response);
     });
+    // Without this listener, Node itself answers a request that expects anything else than '100-continue'. Such
+    // requests would pass by all limits.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('clientError', onClientError);
     return server;
   }
