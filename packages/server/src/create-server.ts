@@ -6,7 +6,6 @@ import type { IncomingRequest, RequestAccess } from './contract/http.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
 import { diagnosticLine, errorReason, ServerError } from './contract/server-error.ts';
-import type { TaskService } from './contract/service.ts';
 import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
@@ -24,6 +23,7 @@ import { PushNotifier } from './routes/a2a/push/push-notifier.ts';
 import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
+import { isFound } from './stores/row-access.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
 import type { ServedSessions } from './tasks/served-sessions.ts';
@@ -220,7 +220,7 @@ export function createServer(options: ServerOptions): Server {
   const push = new PushNotifier({
     ...{ rows, log, clock, tokens, onDiagnostic },
     network: new AgentNetwork(a2a.pushNetworks ?? ['public'], { option: 'a2a.pushNetworks' }),
-    hasSession: (id) => hasTask(service, id),
+    hasSession: (id) => isFound(service.tasks.get({ id })),
   });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
@@ -268,17 +268,6 @@ export function createServer(options: ServerOptions): Server {
       if (options.rows === undefined) await rows.close();
     },
   };
-}
-
-/** Returns whether a task exists. */
-function hasTask({ tasks }: Pick<TaskService, 'tasks'>, id: string): Promise<boolean> {
-  return tasks.get({ id }).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof ServerError && error.code === 'not_found') return false;
-      throw error;
-    },
-  );
 }
 
 /**

@@ -197,6 +197,22 @@ export function notFoundError(what: string, id: string): ServerError {
   return new ServerError('not_found', message, { [what]: id.slice(0, 200) });
 }
 
+/** Returns true if the reason of an error is that something does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ServerError && error.code === 'not_found';
+}
+
+/** Returns false if a read fails because its row does not exist. */
+export function isFound(read: Promise<unknown>): Promise<boolean> {
+  return read.then(
+    () => true,
+    (error: unknown) => {
+      if (isNotFound(error)) return false;
+      throw error;
+    },
+  );
+}
+
 /** Converts an error of the row store to an error for the client. */
 export function fromRowsError(error: unknown): unknown {
   if (!(error instanceof RowsError)) return error;

@@ -55,16 +55,27 @@ export async function deleteTokensOf(
   matches: (token: StoredToken) => boolean = () => true,
 ): Promise<readonly string[]> {
   const deleted: string[] = [];
+  for await (const { id, token } of readTokens(rows, of)) {
+    if (token !== undefined && !matches(token)) continue;
+    await rows.delete('tokens', id);
+    deleted.push(id);
+  }
+  return deleted;
+}
+
+/**
+ * Reads all tokens with the given keys, page by page. `token` is undefined if its rights are invalid. The caller can
+ * delete a row as soon as it has read it.
+ */
+export async function* readTokens(
+  rows: Rows,
+  where?: Readonly<Record<string, string>>,
+): AsyncGenerator<{ readonly id: string; readonly token: StoredToken | undefined }> {
   for (let after: { at: number; id: string } | undefined; ; ) {
-    const page = await rows.list('tokens', { where: { ...of }, limit: 500, after });
-    for (const row of page) {
-      const token = fromTokenRow(row);
-      if (token !== undefined && !matches(token)) continue;
-      await rows.delete('tokens', row.id);
-      deleted.push(row.id);
-    }
+    const page = await rows.list('tokens', { where, limit: 500, after });
+    for (const row of page) yield { id: row.id, token: fromTokenRow(row) };
     const last = page.at(-1);
-    if (last === undefined) return deleted;
+    if (last === undefined) return;
     after = { at: last.createdAt, id: last.id };
   }
 }

@@ -4,7 +4,7 @@ import type { Rows } from '../../contract/rows.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant, type Scope } from '../../contract/service.ts';
 import { markKeyRevoked } from '../../stores/agent-keys.ts';
-import { fromTokenRow, type StoredToken, toTokenRow } from '../../stores/token-rows.ts';
+import { fromTokenRow, readTokens, type StoredToken, toTokenRow } from '../../stores/token-rows.ts';
 
 /** Minimum length of an operator token. 32 hexadecimal digits are 128 random bits. */
 const minTokenLength = 32;
@@ -118,17 +118,11 @@ export class TokenStore {
   async list(taskId?: string): Promise<readonly TokenInfo[]> {
     const where = taskId === undefined ? undefined : { task_id: taskId };
     const valid: TokenInfo[] = [];
-    for (let after: { at: number; id: string } | undefined; ; ) {
-      const page = await this.#rows.list('tokens', { where, limit: 1000, after });
-      for (const row of page) {
-        const stored = fromTokenRow(row);
-        if (stored !== undefined && this.#isValid(stored)) valid.push(stored);
-        else await this.#rows.delete('tokens', row.id);
-      }
-      const last = page.at(-1);
-      if (last === undefined) return valid;
-      after = { at: last.createdAt, id: last.id };
+    for await (const { id, token } of readTokens(this.#rows, where)) {
+      if (token !== undefined && this.#isValid(token)) valid.push(token);
+      else await this.#rows.delete('tokens', id);
     }
+    return valid;
   }
 
   /**
@@ -141,12 +135,8 @@ export class TokenStore {
       await markKeyRevoked(this.#rows, stored.scope.agentId);
     const wasDeleted = await this.#rows.delete('tokens', id);
     this.reportRevoked(id);
-    const where = { issuer_id: id };
-    let children = await this.#rows.list('tokens', { where, limit: 1000 });
-    while (children.length > 0) {
-      for (const child of children) await this.revoke(child.id);
-      children = await this.#rows.list('tokens', { where, limit: 1000 });
-    }
+    for await (const child of readTokens(this.#rows, { issuer_id: id }))
+      await this.revoke(child.id);
     return wasDeleted;
   }
 

@@ -15,8 +15,7 @@ import type { Clock, Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { TasksService } from '../../contract/service.ts';
 import { foldCacheFor } from '../../inspection/fold-cache.ts';
-import { notFoundError } from '../../stores/row-access.ts';
-import { isNotFound } from '../scoped/scope-rules.ts';
+import { isNotFound, notFoundError } from '../../stores/row-access.ts';
 import type {
   CaseComparisonReply,
   CaseQuery,

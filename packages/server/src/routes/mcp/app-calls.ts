@@ -8,8 +8,8 @@ import { jsonObjectSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import { type Route, type RouteContext, requestMetadata, route } from '../../http/route.ts';
+import { isNotFound } from '../../stores/row-access.ts';
 import { id, taskIdParams } from '../route-schemas.ts';
-import { isNotFound } from '../scoped/scope-rules.ts';
 
 const callSchema = closedObject({
   /** The tool call whose result shows the app. */

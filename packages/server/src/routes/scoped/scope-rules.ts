@@ -1,6 +1,6 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type { Scope, TaskFilter, TaskService } from '../../contract/service.ts';
-import { notFoundError } from '../../stores/row-access.ts';
+import { isFound, isNotFound, notFoundError } from '../../stores/row-access.ts';
 
 /**
  * Decides which tasks and agents are in a scope. The server treats everything outside the scope as
@@ -41,14 +41,7 @@ export class ScopeRules {
    * Returns whether a task of this scope still exists. It reads less than `hasTask`. Lists use it for rows that
    * belong to the scope.
    */
-  isTaskLeft = (id: string): Promise<boolean> =>
-    this.#service.tasks.ownerOf(id).then(
-      () => true,
-      (error: unknown) => {
-        if (isNotFound(error)) return false;
-        throw error;
-      },
-    );
+  isTaskLeft = (id: string): Promise<boolean> => isFound(this.#service.tasks.ownerOf(id));
 
   async agent(id: string): Promise<void> {
     if (!(await this.hasAgent(id))) throw notFoundError('agent', id);
@@ -115,8 +108,4 @@ export class ScopeRules {
     const message = `Cannot ${what} ${who}. Use a token for everything`;
     return new ServerError('forbidden', message);
   }
-}
-
-export function isNotFound(error: unknown): boolean {
-  return error instanceof ServerError && error.code === 'not_found';
 }

@@ -1,8 +1,9 @@
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { CopyLimit, TasksService } from '../../contract/service.ts';
+import { isNotFound } from '../../stores/row-access.ts';
 import { placeOf, taskSearch } from '../../stores/task-store.ts';
-import { isNotFound, type ScopeRules } from './scope-rules.ts';
+import type { ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(
   tasks: TasksService,
