@@ -2,10 +2,13 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { systemClock } from '@millrace/log';
 import { expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
 import { startTestServer } from '../testing/servers/test-server.ts';
 import { admitConnection } from './access/connection-limit.ts';
+import { NodeListener } from './adapters/node-listener.ts';
+import { defaultHttpLimits } from './http-limits.ts';
 import { RequestsAhead } from './open-connections.ts';
 
 // In the attack, 20 connections send 40,000 requests of 50 bytes and do not read the answers. This kept the
@@ -43,6 +46,22 @@ test('18.690: attack: requests with an unknown expectation pass by the limits', 
   const last = unknown.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n');
   expect((await rawRequest(server.port, last)).status).toBe(200);
   expect(lines.length).toBeGreaterThan(0);
+});
+
+test('18.691: attack: the rest of a chunk is parsed after its first requests closed the connection', async () => {
+  let requests = 0;
+  const listener = new NodeListener({
+    ...{ limits: defaultHttpLimits, clock: systemClock, closing: new AbortController().signal },
+    onRequest: ({ socket }) => {
+      requests++;
+      socket.destroy();
+    },
+  });
+  const port = await listener.listen(0, '127.0.0.1');
+  await rawRequest(port, requestOf('/').repeat(1500));
+  await listener.close();
+  expect(requests).toBeGreaterThan(0);
+  expect(requests).toBeLessThan(150);
 });
 
 test('attack: paths that cannot be decoded count for the rate limit, and need a token', async () => {

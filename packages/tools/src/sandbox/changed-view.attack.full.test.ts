@@ -122,6 +122,8 @@ test('attack: a command that nobody approved gets the variables that the user pa
   // `jq -n env` prints all variables, in a form that no mask recognizes.
   expect(await agent.decide('jq -n env', 'a')).toBe('allow');
   await agent.run('jq -n env', 'a');
+  agent.addRule({ tool: 'bash', command: 'touch a', exact: true, decision: 'allow' });
+  expect(await agent.decide('touch a', 'b')).toBe('allow');
   await agent.run('touch a', 'b');
   const [unasked, approved] = agent.envs;
   expect(agent.views).toEqual(['closed', 'workspace']);

@@ -99,13 +99,14 @@ const calls = (prefix: string, count: number) =>
 
 test('18.309: attack: a request has more parts than the other endpoints accept', async () => {
   const { url } = await serveOpenAi([]);
-  const called = many(21, (at) => ({
+  const called = many(7, (at) => ({
     ...{ id: `a${at}`, role: 'assistant', toolCalls: calls(`${at}`, 1000) },
   }));
   const shown = many(3, (at) => ({
     ...{ id: `u${at}`, role: 'user', content: Array(7000).fill({ type: 'text', text: 'a' }) },
   }));
-  for (const messages of [called, shown]) {
+  // 20,000 calls have more keys than a body can have, so the first request has texts too.
+  for (const messages of [[...called, ...shown.slice(1)], shown]) {
     const { status, text } = await postRun(url, { threadId: 't', messages });
     expect([status, text]).toEqual([422, expect.stringContaining('more than 20000 parts')]);
   }
