@@ -58,7 +58,7 @@ interface OpenTarget {
 
 /**
  * Writes the updates of one index of an agent's answer. All updates of the index become one item, with one
- * part per target.
+ * part per target (`PartTarget`).
  */
 export class IndexWriter {
   readonly #options: IndexWriterOptions;
@@ -164,7 +164,8 @@ export class IndexWriter {
   }
 
   /**
-   * Retracts targets without content that were started with a different type. Tool calls are not retracted.
+   * Retracts the open parts without content whose type differs from the type of this target. Tool calls are
+   * not retracted.
    */
   #dropMismatched(target: PartTarget): void {
     for (const [key, { target: other, writer, isWritten, index }] of this.#open) {

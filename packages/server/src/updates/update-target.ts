@@ -12,7 +12,10 @@ export type PartTarget =
   | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
   | { readonly kind: 'summary' | 'content'; readonly entry: number };
 
-/** Returns the target of a content. `idOf` completes a call id that the agent left empty. */
+/**
+ * Returns the target to which a content belongs: the type of its part, with the id of its call. `idOf`
+ * completes a call id that the agent left empty.
+ */
 export function targetOfContent(content: Content, idOf: (id: string) => ToolCallId): PartTarget {
   switch (content.type) {
     case 'text':
@@ -67,7 +70,9 @@ export function isReasoning({ kind }: PartTarget): boolean {
   return kind === 'reasoning' || kind === 'summary' || kind === 'content';
 }
 
-/** Begins the part of a target. Data streams as text, and the commit contains the parsed value. */
+/**
+ * Begins the part that a target identifies. Data streams as text, and the commit contains the parsed value.
+ */
 export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
   switch (target.kind) {
     case 'text':

@@ -201,10 +201,11 @@ function useKeptRows(rows: readonly Row[], pause: () => () => void) {
 }
 
 /**
- * Returns true while the first rows of a session wait for code that draws their content, and a
- * function with which a text waits. A text that grows later would move the rows around it, so all rows
- * appear together. Rows that were visible once stay visible. The first message of a new session does
- * not wait, because the user has just sent it.
+ * Returns two values: whether the first rows of a session are still hidden, and a function `hold`. A text
+ * whose drawing code is not loaded yet calls `hold`, and calls the returned function when the code has
+ * arrived. Until then, the rows stay hidden. A text that grows later would move the rows around it, so all
+ * rows appear together. Rows that were visible once stay visible. The first message of a new session does not
+ * wait, because the user has just sent it.
  */
 function useHeldRows(id: string, rowCount: number) {
   const [waitCount, setWaitCount] = useState(0);
