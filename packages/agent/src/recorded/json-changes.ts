@@ -122,7 +122,10 @@ class ContentNumbers {
   }
 }
 
-/** Returns the key of a value that is not a container. Texts have a mark, because containers are texts too. */
+/**
+ * Returns the key of a value that is not a container. The key of a text starts with a quotation mark, because
+ * the key of a container is a text without this mark.
+ */
 function leafContent(value: Exclude<JsonValue, object> | undefined | null): unknown {
   if (typeof value === 'string') return `"${value}`;
   return Object.is(value, -0) ? '-0' : value;

@@ -96,7 +96,9 @@ export const tokenRoutes: readonly Route[] = [
       };
       const issued = await tokens.issue(request, grant);
       try {
-        // A deletion that ran meanwhile has not deleted this token. An agent can already have a successor.
+        // If the agent or the task was deleted while the token was created, the deletion did not revoke this
+        // new token. A new agent can already have the name of the deleted agent, so the times of the last
+        // change are compared.
         if ((await findTarget(body, service)).changedAt !== changedAt) throw agentChanged();
       } catch (error) {
         await tokens.revoke(issued.id);

@@ -40,7 +40,9 @@ export interface CommandFiles {
   warm(): Promise<void>;
 }
 
-/** Maximum number of changed files of one command. The changes of a command with more are unknown. */
+/**
+ * Maximum number of changed files of one command. If a command changes more files, its changes are unknown.
+ */
 const maxChanges = 5000;
 /** The scan is stored for the next process when this many files have changed since. */
 const changesPerSave = 200;

@@ -62,7 +62,10 @@ export class StreamedText<Sink extends TextSink> {
     if (isMore) this.append(whole.slice(this.#streamed.length));
   }
 
-  /** Returns whether this is the same text. An empty text counts as the same text. */
+  /**
+   * Returns whether the whole text that the provider sent at the end equals the streamed text. An empty text
+   * also counts as equal.
+   */
   matches(whole: string): boolean {
     return whole === '' || whole === this.text;
   }
