@@ -187,7 +187,7 @@ export function conditionAccepts(
         (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(`${start} `),
       )
     );
-  // A path can be relative in the pattern.
+  // The pattern can be a relative path, so it also matches the end of the path of the call.
   return new RegExp(`(?:^|/)${wild}$`, 's').test(value);
 }
 

@@ -168,10 +168,10 @@ function guardPrefixRule(
 }
 
 /**
- * Protects the protected files from a command that needs an approval. A person may have approved its prefix
- * earlier, for the session. The agent then runs the command without a question, as with a prefix rule. If a
- * person allows exactly this call, the protection ends. Returns false if no earlier approval may allow the
- * call.
+ * Makes the sandbox protect the protected files from a command that needs an approval. If a person has
+ * approved the prefix of the command earlier, for the session, the agent runs the command without a question,
+ * as with a prefix rule. The protection is for this case. If a person allows exactly this call, the command
+ * runs without the protection. Returns false if no earlier approval may allow the call.
  */
 function guardStandingRule(
   pending: CheckedToolCall,

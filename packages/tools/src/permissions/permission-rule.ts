@@ -63,7 +63,7 @@ export interface CompiledRule {
    * Empty for all other rules.
    */
   globs(): readonly RuleGlob[];
-  /** The links in the root through which the path of a rule that asks or denies leads. */
+  /** The links of the path, if the rule asks or denies and its path leads through links in the root. */
   links(): readonly string[];
   /** True if the rule may cover more real paths, because there are too many folders and links to follow. */
   mayCoverMore(): boolean;

@@ -10,8 +10,8 @@ const maxGroupsInName = 3;
 const maxGlobstars = 8;
 
 /**
- * Returns the reason why a glob of a rule is not used: a match could take hours. The tools that search stop a
- * glob of a model instead.
+ * Returns the reason why a glob of a rule is not used: a match could take hours. A glob that a model writes
+ * is not checked in this way, because the search tools stop a search that takes too long.
  */
 export function globProblem(glob: string): string | undefined {
   const names = glob.split('/');

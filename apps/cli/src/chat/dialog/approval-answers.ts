@@ -216,8 +216,9 @@ function changedText({ name, input }: PendingApproval): string {
 }
 
 /**
- * Returns the requests without later changes of a file that an earlier request changes. The first
- * change can alter the effect of the later ones. The user is asked about those afterwards.
+ * If several requests change the same file, returns only the first of these requests, because the first
+ * change can alter the effect of the later changes. The user is asked about the later changes afterwards.
+ * Requests that change no file are returned too.
  */
 function firstChangeOfEachFile(dialogs: readonly ApprovalDialog[]): readonly ApprovalDialog[] {
   const files = new Set<string>();

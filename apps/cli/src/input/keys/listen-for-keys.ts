@@ -6,7 +6,7 @@ interface KeyListener {
   readonly onRead: (read: KeyRead) => void;
   /** Called when the input ends or the signal aborts. */
   readonly onCancel: () => void;
-  /** True if text counts that the user typed before raw mode was on. Default: false. */
+  /** True if the listener also gets the text that the user typed before raw mode was on. Default: false. */
   readonly takesTypeAhead?: boolean | undefined;
 }
 

@@ -20,7 +20,10 @@ const maxFramed = 500_000;
  * long time blocks the page.
  */
 const maxDrawnFirst = 4000;
-/** Maximum number of subgraphs of such a diagram. The layout of nested subgraphs takes long. */
+/**
+ * Maximum number of subgraphs of a diagram that is drawn without a click. The layout of nested subgraphs
+ * takes long.
+ */
 const maxSubgraphs = 30;
 
 function inFrame(kind: FrameKind, isDrawnFirst: boolean): MakePreview {

@@ -212,7 +212,10 @@ async function open(ref: ResponseRef, { service, log }: RouteContext): Promise<O
   return { question: await readQuestion(ref, log), agent };
 }
 
-/** Sends a request to its session. Refuses a repeated key if the first request was stored differently. */
+/**
+ * Sends a request to its session. Refuses a repeated idempotency key if `store` of the first request had a
+ * different value.
+ */
 async function openNew(request: DoorRequest, context: RouteContext): Promise<OpenedResponse> {
   const opened = await open(await openResponse(request, context), context);
   const { isMessage, echo } = opened.question;

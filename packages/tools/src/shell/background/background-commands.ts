@@ -151,7 +151,10 @@ interface Entry extends Omit<StartedCommand, 'id'> {
   notes: readonly string[];
   /** The position up to which the model has read the output. */
   position: number;
-  /** Number of calls that wait for the end. They report it, so no message is needed. */
+  /**
+   * Number of calls that wait for the end of the command. The results of these calls report the end, so no
+   * message is needed.
+   */
   waiting: number;
   /** The person or the model that stopped the command. With `nobody`, no message is sent. */
   stoppedBy: 'user' | 'model' | 'nobody' | undefined;
