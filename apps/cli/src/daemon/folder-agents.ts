@@ -126,7 +126,8 @@ export class FolderAgents {
     const env = settingsEnv(profile, this.#options.env);
     const isThere = (await stat(cwd).catch(() => undefined))?.isDirectory() === true;
     if (!isThere) throw new MillraceError('no_folder', `The folder ${cwd} does not exist`);
-    // The settings must be those of the terminal, which names only a store that is not the default.
+    // The daemon must load the same settings as the terminal. The terminal passes a store only if it is not
+    // the default store.
     const named = store === defaultStore(this.#options.env) ? undefined : store;
     const flags = { ...args, rules: args.rules ?? [], store: named };
     const config = await loadConfig({ args: flags, env, cwd });

@@ -123,7 +123,10 @@ export function evalJson({ report, gates, failures }: EvalResult): string {
   return `${JSON.stringify({ ...rest, gates, failures, runs }, undefined, 2)}\n`;
 }
 
-/** Returns a report in the format of JUnit. Each run is a test case, and each mean that has a gate. */
+/**
+ * Returns a report in the format of JUnit. Each run is a test case. Each mean that has a gate is a test case
+ * too.
+ */
 export function evalJunit({ report, gates, failures }: EvalResult): string {
   const runs = report.runs.map((run): JunitCase => {
     const { status, variant, case: id, repeat, error } = run;
