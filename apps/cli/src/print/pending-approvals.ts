@@ -28,8 +28,8 @@ export async function pendingApprovals(
 }
 
 /**
- * Approves the waiting calls that the rules allow now. If a user resumes with `--yes` or with a new
- * rule, this also applies to waiting calls.
+ * Approves the waiting calls that the rules allow now. If a user resumes with `--yes` or with a new rule, the
+ * flag or the rule also applies to waiting calls.
  */
 export async function approvePending(
   log: Log,

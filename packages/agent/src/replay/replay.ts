@@ -53,8 +53,8 @@ interface SharedState extends Pick<ReplayState, 'recording' | 'toolsOf'> {
 }
 
 /**
- * The state of the session before a drive. Each drive continues from the state of the previous one, so that a replay
- * folds each record once for this, and not once for every later drive.
+ * The state of the session before a drive. Each drive continues from the state of the previous one, so that a
+ * replay folds each record only once, and not again for every later drive.
  */
 class StateBefore {
   readonly #records: readonly LogRecord[];

@@ -132,7 +132,8 @@ function replayedLogOf({ log }: ReplayState, blobs: BlobStore): Log {
   };
   return {
     ...{ blobs: replayedBlobs(blobs), ...rest, ...more, close: async () => {} },
-    // The replay keeps the state before the drive in memory, so the driver does not look the session up.
+    // The replay keeps the state from before the drive in memory, so the replayed driver need not read the
+    // session from a log.
     info: async () => undefined,
     open: (session, options) => log.open(sessionId(session), options),
     read: (session, options) => log.read(sessionId(session), options),

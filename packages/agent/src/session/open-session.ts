@@ -60,7 +60,7 @@ async function takeSession(
     const driver = await log.open(session, { holder, from: state.through, incarnation });
     return { driver, from: { state, loop } };
   } catch (error) {
-    // After it was read, the log was rewound or the session was deleted.
+    // After the session was read, the log was rewound or the session was deleted.
     const isReplaced = isMillraceError(error) && error.code === 'rewound';
     if (!isReplaced) throw error;
     sessionStates(log).forget(session);
