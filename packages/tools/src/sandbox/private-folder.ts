@@ -68,7 +68,7 @@ export function claimFolder(folder: string, prefix: string): void {
   if (cleaned.has(place)) return;
   cleaned.add(place);
   void removeAbandoned(place, prefix).catch(() => {
-    // The folders stay. The next process tries again.
+    // The abandoned folders stay. The next process tries to remove them again.
   });
 }
 
