@@ -34,8 +34,9 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const written = useRef(at);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
-  // A layout effect, because the user can move on before a later effect runs. It would then compare an
-  // old address with the new moment, and move back.
+  // This must be a layout effect. An ordinary effect runs later, and the user can select another moment
+  // before it runs. The ordinary effect would then compare an old address with the new moment, and would
+  // select the old moment again.
   useLayoutEffect(() => {
     // The panel itself wrote this value to the URL, so the user has not selected a new moment.
     if (at === written.current) return;
