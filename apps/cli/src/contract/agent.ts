@@ -129,7 +129,7 @@ interface ServerProgress {
 export interface ServerState {
   readonly name: string;
   readonly state: 'connecting' | 'connected' | 'failed' | 'needs_login';
-  /** The number of its tools. 0 if it is not connected. */
+  /** The number of tools of the MCP server. 0 if the server is not connected. */
   readonly tools: number;
   /** The reason why the connection failed. */
   readonly problem?: string | undefined;

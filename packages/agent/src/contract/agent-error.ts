@@ -24,7 +24,7 @@ export type AgentErrorCode =
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'
-  /** The run stopped because its `leave` signal aborted. The session can be resumed. */
+  /** The run stopped because the signal of the option `leave` aborted. The session can be resumed. */
   | 'left'
   /** The storage of the log is full. `place.through` is the offset of the last stored record. */
   | 'storage_full'

@@ -247,7 +247,10 @@ class AcpConnection {
   }
 }
 
-/** The events of a turn that its reader has not taken yet. `RemoteTurn` limits what waits behind it. */
+/**
+ * The events of a turn that the reader has not received yet. `RemoteTurn` limits the number and the length of
+ * the events that wait.
+ */
 class EventQueue {
   #events: RemoteEvent[] = [];
   #isOver = false;

@@ -34,7 +34,10 @@ interface Connection {
   requests: number;
   /** The request whose caller the server has accepted, until it is answered. */
   accepted?: IncomingMessage | undefined;
-  /** The name of its caller. Undefined if the server has not accepted the caller of the last request. */
+  /**
+   * The name of the caller of the connection. Undefined if the server has not accepted the caller of the last
+   * request.
+   */
   caller?: string | undefined;
 }
 

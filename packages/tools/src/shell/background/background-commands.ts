@@ -44,7 +44,7 @@ export interface BackgroundCommand {
   readonly startedAt: number;
   /** A part of a sentence about the end, such as `ended with exit code 0`. Undefined while it runs. */
   readonly end: string | undefined;
-  /** The last line of its output that is not empty. It can contain control characters. */
+  /** The last line of the command's output that is not empty. It can contain control characters. */
   readonly lastLine: string;
 }
 
