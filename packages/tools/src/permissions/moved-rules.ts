@@ -1,5 +1,5 @@
 import { AgentError } from '@millrace/agent';
-import { compileGlob } from '../workspace/compile-glob.ts';
+import { compileGlob } from '../workspace/globs/compile-glob.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { escapeGlob, linkedGlobs, splitGlob } from '../workspace/real-globs.ts';
 import type { PermissionRule } from './permission-rule.ts';

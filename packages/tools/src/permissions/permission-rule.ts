@@ -1,8 +1,8 @@
 import { AgentError, type Approval } from '@millrace/agent';
-import picomatch from 'picomatch';
-import { alternativesOf, globProblem } from '../workspace/compile-glob.ts';
+import { alternativesOf, compileGlob, globProblem } from '../workspace/globs/compile-glob.ts';
 import {
   entryMatcher,
+  hasExactExclusions,
   type LexicalPath,
   type NameTest,
   pathMatcher,
@@ -92,6 +92,7 @@ export function compileRule(
   if (!['allow', 'ask', 'deny'].includes(decision))
     throw invalidRuleError(rule, 'its decision must be allow, ask or deny');
   if (tool === '') throw invalidRuleError(rule, 'its tool name is empty');
+  if (/^!(?!\()/.test(tool)) throw invalidRuleError(rule, 'its tool name is not a valid glob');
   if (path !== undefined && command !== undefined) {
     throw invalidRuleError(rule, 'it has a path and a command, and no tool takes both');
   }
@@ -116,12 +117,14 @@ export function compileRule(
     );
   if (decision !== 'allow' && !exact && path !== undefined && alternativesOf(path) === undefined)
     throw invalidRuleError(rule, 'a group or a set in its path has slashes. Write a rule for each');
+  if (decision !== 'allow' && !exact && path !== undefined && !hasExactExclusions(path))
+    throw invalidRuleError(rule, 'only plain text can stand beside a group with ! in a name');
   const problem = globProblem(tool) ?? (exact ? undefined : globProblem(path ?? ''));
   if (problem !== undefined) throw invalidRuleError(rule, problem);
   return {
     rule,
     isRemembered,
-    matchesTool: picomatch(tool, { dot: true }),
+    matchesTool: compileGlob(tool),
     about: subjectOf(rule),
     ...pathParts(rule, root),
     matchesHost: hostMatcher(host),

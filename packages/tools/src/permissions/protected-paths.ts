@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { compileGlob } from '../workspace/compile-glob.ts';
+import { compileGlob } from '../workspace/globs/compile-glob.ts';
 import { isCutName, withOldNames } from '../workspace/kept-names.ts';
 import {
   chainEnds,

@@ -4,7 +4,7 @@ import { VersionStores } from '../git/repositories/version-stores.ts';
 import { restsBelow } from '../permissions/moved-rules.ts';
 import type { PermissionPolicy } from '../permissions/permission-policy.ts';
 import { slices } from '../slices.ts';
-import { compileGlob } from '../workspace/compile-glob.ts';
+import { compileGlob } from '../workspace/globs/compile-glob.ts';
 import {
   anyTest,
   entryMatcher,

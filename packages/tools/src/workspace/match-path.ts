@@ -1,5 +1,5 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { compileGlob } from './compile-glob.ts';
+import { compileGlob, isExactExclusion } from './globs/compile-glob.ts';
 import { isCutName, isKeptName, withOldNames } from './kept-names.ts';
 
 // Search workers import this file, so it must not import the agent package.
@@ -205,16 +205,19 @@ function fitsName(part: string): (name: string) => boolean {
   return (name) => name.length <= maxName && fits(name);
 }
 
-/**
- * True if each part between slashes matches one name. No group, such as `{a/b,c}` or `a/b|c`, contains a slash. What
- * `!(a)` matches depends on the rest of the glob.
- */
+/** True if each part between slashes matches one name. No group, such as `{a/b,c}` or `a/b|c`, contains a slash. */
 function hasWholeParts(glob: string): boolean {
   return glob.split('/').every((part) => {
-    const count = (brackets: RegExp) => part.match(brackets)?.length ?? 0;
+    const plain = part.replaceAll(/\\./g, '_');
+    const count = (brackets: RegExp) => plain.match(brackets)?.length ?? 0;
     const isOpen = count(/[{([]/g) !== count(/[})\]]/g);
-    return !isOpen && !/[\\|]|!\(/.test(part.replaceAll(/[@?*+]\([^()]*\)/g, ''));
+    return !isOpen && !/[\\|]|!\(/.test(plain.replaceAll(/[@?*+!]\([^()]*\)/g, ''));
   });
+}
+
+/** True if a rule that asks or denies covers all paths that its groups such as `!(a)` do not exclude. */
+export function hasExactExclusions(glob: string): boolean {
+  return !glob.includes('!(') || (hasWholeParts(glob) && glob.split('/').every(isExactExclusion));
 }
 
 /** Tests each parent folder of a path against a glob whose groups contain slashes. */

@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { alternativesOf, compileGlob } from './compile-glob.ts';
+import { alternativesOf, compileGlob } from './globs/compile-glob.ts';
 import { isBelow } from './match-path.ts';
 import { pathFollower } from './real-form.ts';
 
@@ -36,7 +36,7 @@ export function plainGlob(path: string): string {
 
 /** Escapes a path, so that a glob matches exactly this path. */
 export function escapeGlob(path: string): string {
-  return path.replace(/[\\*?[\]{}()!+@]/g, '\\$&');
+  return path.replace(/[\\*?[\]{}()!+@|"]/g, '\\$&');
 }
 
 /** What a glob of a rule matches through links. */

@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { translateGlob } from './translate-glob.ts';
 
 interface GlobOptions {
   readonly nocase?: boolean;
@@ -23,15 +24,66 @@ export function globProblem(glob: string): string | undefined {
     if ((name.match(/[{(]/g) ?? []).length > maxGroupsInName)
       return `a name in it has more than ${maxGroupsInName} groups`;
   }
-  return undefined;
+  const { pattern, problem } = translateGlob(escapePlainParentheses(glob));
+  if (problem !== undefined) return problem;
+  return hasLostGroup(pattern) ? 'a group in it is repeated in too many ways' : undefined;
 }
 
-/** Returns a function that tests whether a path matches a glob. An empty glob matches every path. */
+/**
+ * Returns a function that tests whether a path matches a glob. An empty glob matches every path. A set of
+ * characters, a range and an escape mean the same as in a shell.
+ */
 export function compileGlob(
   glob: string,
   { nocase = false }: GlobOptions = {},
 ): (path: string) => boolean {
-  return picomatch(escapePlainParentheses(glob) || '**', { dot: true, nocase });
+  const translated = translateGlob(escapePlainParentheses(glob)).pattern;
+  // Rules that ask or deny ignore the letter case. They also match if the quotes belong to a shell.
+  const pattern = nocase ? translated.replaceAll('\\"', '?(\\")') : translated;
+  const fits = compilePattern(pattern, nocase);
+  if (!excludes(pattern) || !nocase) return glob === pattern ? fits : orSame(glob, fits);
+  // `[!A]` excludes only `A` if the file system distinguishes the letter case.
+  const fitsCase = compilePattern(pattern, false);
+  return orSame(glob, (path) => fits(path) || fitsCase(path));
+}
+
+function compilePattern(pattern: string, nocase: boolean): (path: string) => boolean {
+  const [whole, before = '', inner = '', after = ''] = exclusion.exec(pattern) ?? [];
+  if (whole === undefined) return picomatch(pattern || '**', { ...options, nocase });
+  // Picomatch would also exclude names that only begin with the group.
+  const includes = picomatch(`${before}*${after}`, { ...options, nocase });
+  const excluded = picomatch(`${before}@(${inner})${after}`, { ...options, nocase });
+  return (name) => includes(name) && !excluded(name);
+}
+
+/** A name with one group that excludes, and plain text around it. */
+const exclusion =
+  /^((?:[^/\\*?[\]{}()!+@|]|\\[^/])*)!\(([^/()]*)\)((?:[^/\\*?[\]{}()!+@|]|\\[^/])*)$/;
+
+/** True if `compileGlob` knows exactly what a name with `!(a)` excludes. */
+export function isExactExclusion(name: string): boolean {
+  const { pattern } = translateGlob(escapePlainParentheses(name));
+  return !pattern.includes('!(') || exclusion.test(pattern);
+}
+
+/** A `!` at the start of a name belongs to the name. */
+const options: picomatch.PicomatchOptions = { dot: true, nonegate: true };
+
+/** A name such as `[id]` can be a set of characters, or the name of a folder. */
+function orSame(glob: string, fits: (path: string) => boolean): (path: string) => boolean {
+  return glob === '' ? fits : (path) => path === glob || fits(path);
+}
+
+/** True if a set of characters or a group excludes something. */
+function excludes(pattern: string): boolean {
+  return pattern.includes('[^') || pattern.includes('!(');
+}
+
+/** True if picomatch would compare a group such as `+(a|*)` as plain text, because its match could take long. */
+function hasLostGroup(pattern: string): boolean {
+  if (!/[+*]\(/.test(pattern)) return false;
+  const { tokens } = picomatch.parse(pattern, options);
+  return tokens.some(({ type, output }) => type === 'text' && /^\\[+*]\\\(/.test(output ?? ''));
 }
 
 /** Maximum number of globs that replace a glob with groups. */
@@ -92,7 +144,8 @@ function groupWithSlash(glob: string): Group | undefined {
 
 /** Returns the end of a set of characters, such as `[a-z]`. Undefined if it has no end. */
 function closingBracket(glob: string, start: number): number | undefined {
-  const end = glob.indexOf(']', glob[start + 1] === ']' ? start + 2 : start + 1);
+  const first = /[!^]/.test(glob[start + 1] ?? '') ? start + 2 : start + 1;
+  const end = glob.indexOf(']', glob[first] === ']' ? first + 1 : first);
   return end === -1 ? undefined : end;
 }
 
