@@ -20,9 +20,11 @@ import {
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
+import { isInside } from '../workspace/match-path.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
+import { withSecondPlaces } from './places/second-places.ts';
 import { claimFolder, createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox, testName } from './probe-sandbox.ts';
 import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
@@ -125,6 +127,8 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
 
 interface SharedPlan extends GuardPlan {
   users: number;
+  /** The places outside of the folders that commands may change. Commands must not see them. */
+  readonly hidden: readonly string[];
 }
 
 class Bubblewrap implements Sandbox {
@@ -141,7 +145,7 @@ class Bubblewrap implements Sandbox {
   readonly #options: SandboxOptions;
   /**
    * The plans of workspaces with running commands. A second command uses the plan of the first command,
-   * because the running command could manipulate a new check.
+   * because the running command could manipulate a new check. Outside of the workspace, it cannot do that.
    */
   readonly #plans = new Map<string, SharedPlan>();
   readonly #repositories = new RepositorySearch();
@@ -168,17 +172,20 @@ class Bubblewrap implements Sandbox {
     const packages = canChange ? await this.#packages.find(root) : [];
     const shared = this.#enter(root, { writable, canChange, packages });
     try {
-      const plan = canChange
-        ? extendPlan(shared, { root, writable: [root, ...writable], protect, links })
-        : shared;
+      const folders = [root, ...writable];
+      const plan = extendPlan(shared, {
+        ...{ root, writable: folders, hidden: shared.users > 1 ? shared.hidden : [] },
+        ...{ protect: canChange ? protect : [], links: canChange ? links : [] },
+      });
       const limits = commandLimits(this.#options.limits, view);
-      const places = { root, writable, temporary, emptyFile, guarded: plan.guarded };
+      const guardedPlaces = withSecondPlaces({ guarded: plan.guarded, hide }, folders);
+      const places = { root, writable, temporary, emptyFile, ...guardedPlaces };
       const { outer, inner } = splitEnv(sandboxEnv(env));
       const args = [
         ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
         ...bubblewrapArgs(
           {
-            ...{ ...places, hide, pin, show, view },
+            ...{ ...places, pin, show, view },
             network: network && view !== 'closed',
             path: env['PATH'] ?? '',
             limits,
@@ -261,7 +268,10 @@ class Bubblewrap implements Sandbox {
     const repositories = this.#repositories;
     const folders = { root, writable: [root, ...writable] };
     const guards = planGuards({ ...folders, ...places, canChange, repositories, packages });
-    const plan = { ...guards, users: 1 };
+    const hidden = [...places.keys, ...hide].filter(
+      (path) => !folders.writable.some((folder) => isInside(folder, path)),
+    );
+    const plan = { ...guards, users: 1, hidden };
     if (canChange) this.#plans.set(root, plan);
     return plan;
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
-import { isBelow } from '../workspace/match-path.ts';
+import { isBelow, isInside } from '../workspace/match-path.ts';
 import { entryOf, followLinks, maxLinks, pathFollower } from '../workspace/real-form.ts';
 import { type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
@@ -93,21 +93,24 @@ export function planGuards(options: PlanOptions): GuardPlan {
   return { ...planner.plan(), repositories: ofGit.below };
 }
 
+interface PlanExtension extends Pick<PlanOptions, 'root' | 'writable' | 'protect'> {
+  readonly links: readonly string[];
+  /** Places outside of the writable folders to hide if they exist now. */
+  readonly hidden: readonly string[];
+}
+
 /**
  * Adds paths to a plan that a running command may use. The paths of the plan are not checked again, because
  * the running command could manipulate the check.
  */
 export function extendPlan(
   plan: GuardPlan,
-  {
-    root,
-    writable,
-    protect,
-    links,
-  }: Pick<PlanOptions, 'root' | 'writable' | 'protect'> & { readonly links: readonly string[] },
+  { root, writable, protect, links, hidden }: PlanExtension,
 ): GuardPlan {
-  if (protect.length + links.length === 0) return plan;
+  const appeared = appearedPlaces(plan, hidden);
+  if (protect.length + links.length + appeared.length === 0) return plan;
   const planner = new Planner(writable, plan);
+  for (const path of appeared) planner.hideElsewhere(path);
   for (const path of links) planner.keepLink(path);
   for (const path of protect) planner.guard(resolve(root, path), 'settings');
   const { guarded, watched, modes, kept: added } = planner.plan();
@@ -118,6 +121,18 @@ export function extendPlan(
     ...added.filter(({ path }) => !isKnown.has(path)),
   ];
   return { guarded, watched, kept, modes, repositories: plan.repositories };
+}
+
+/** Returns the places that exist now and that the plan does not hide. */
+function appearedPlaces({ guarded }: GuardPlan, places: readonly string[]): readonly string[] {
+  if (places.length === 0) return [];
+  const known = new Map(guarded.map((one) => [one.path, one]));
+  return places.filter((path) => {
+    const entry = entryOf(path);
+    const one = known.get(path);
+    const isKnown = one?.guard === 'hidden' && one.isFolder === entry?.isDirectory();
+    return entry !== undefined && !isKnown;
+  });
 }
 
 const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
@@ -220,6 +235,14 @@ class Planner {
     }
     for (const link of followed) this.#watchLink(link);
     if (links < maxLinks) this.guard(real, as, links + 1);
+  }
+
+  /** Hides a place outside the writable folders in its current form. */
+  hideElsewhere(path: string): void {
+    const { real } = this.#follow(path);
+    const entry = entryOf(real);
+    if (entry === undefined || this.#writable.some((folder) => isInside(folder, real))) return;
+    this.#guarded.set(real, { path: real, guard: 'hidden', isFolder: entry.isDirectory() });
   }
 
   #keep(path: string, guard: KeptPlace['guard']): void {
