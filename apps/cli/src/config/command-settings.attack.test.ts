@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { permissionPolicy } from '@millrace/tools';
 import { expect, test } from 'vitest';
@@ -77,6 +77,20 @@ test('18.520: attack: the session store is in the project, and its path leads th
   const { decide } = permissionPolicy({ root, rules: permissions.rules });
   for (const path of ['s.db', 's.db-wal', 's.db-daemon/x'])
     expect(decide({ tool: 'write', input: { path } }).decision).toBe('deny');
+});
+
+test('18.705: attack: a command forges the journal of a session store in the project', async () => {
+  const root = realpathSync(folderWith({ 'data/real.db': '' }));
+  symlinkSync('data/real.db', join(root, 's.db'));
+  const load = loadConfig({ args: { store: 's.db' }, env: {}, cwd: root });
+  const { permissions, sandbox } = await load;
+  const { decide } = permissionPolicy({ root, rules: permissions.rules });
+  const ends = ['', '-wal', '-shm', '-journal', '-mark'];
+  const files = ['s.db', 'data/real.db'].flatMap((path) => ends.map((end) => path + end));
+  for (const path of [...files, 'names.jsonl', 'history.jsonl']) {
+    expect(decide({ tool: 'write', input: { path, content: '' } }).decision).toBe('deny');
+    expect(sandbox?.hide).toContain(join(root, path));
+  }
 });
 
 test.for([

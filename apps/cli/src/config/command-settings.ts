@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { lstatSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { CommandsConfig, FileSandbox, SandboxConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
@@ -48,12 +49,30 @@ export function mergeSandbox({ layers, args, env, store, named }: SandboxSources
   };
 }
 
+/** The ends of the names of the files that SQLite and the log create beside a database. */
+const storeEnds = ['', '-wal', '-shm', '-journal', '-mark'] as const;
+
 /**
- * Returns all files of the session store. SQLite stores recent records in additional files next to
- * it.
+ * Returns all files of the session store, also those that do not exist. SQLite stores recent records in additional
+ * files next to it, and applies a journal that it finds there. If the path is a link, SQLite creates these files
+ * next to the target.
  */
 export function storeFiles(store: string | undefined): readonly string[] {
-  return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`, daemonFolderOf(store)];
+  if (store === undefined) return [];
+  const files = [...new Set([store, realPathOf(store)])].flatMap((path) =>
+    storeEnds.map((end) => path + end),
+  );
+  const beside = ['names.jsonl', 'history.jsonl'].map((name) => join(dirname(store), name));
+  return [...files, ...beside, daemonFolderOf(store)];
+}
+
+/** Returns the target of a link. Folders above are not resolved, because the rules follow them. */
+function realPathOf(path: string): string {
+  try {
+    return lstatSync(path).isSymbolicLink() ? realpathSync(path) : path;
+  } catch {
+    return path;
+  }
 }
 
 /**

@@ -24,6 +24,8 @@ export interface Mark {
  * part.
  */
 const markBytes = 160;
+// Windows does not have O_NOFOLLOW.
+const openFlags = constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 const format = 'millrace-mark-1';
 /** The maximum number of tries to read a mark. A try can fail if it happens during a write. */
 const maxReads = 3;
@@ -37,11 +39,14 @@ export class HighWaterMark {
   readonly #fd: number;
   readonly #bytes = Buffer.alloc(markBytes);
 
-  /** Opens or creates the file. A new file gets the permissions of the database. */
+  /**
+   * Opens or creates the file. A new file gets the permissions of the database. Throws if the path is a link,
+   * because a mark would overwrite the target.
+   */
   constructor(database: string) {
     this.path = markPath(database);
     const mode = statSync(database).mode & 0o777;
-    this.#fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT, mode);
+    this.#fd = openSync(this.path, openFlags, mode);
   }
 
   /** Returns the mark. Returns `undefined` if there is no mark, or if it cannot be read. */
