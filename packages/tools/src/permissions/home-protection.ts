@@ -1,6 +1,7 @@
 import * as modules from 'node:module';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, sep } from 'node:path';
+import { homeFolders } from '../sandbox/places/agent-places.ts';
 import { keyPlaces } from '../sandbox/places/key-places.ts';
 import type { LexicalPath } from '../workspace/match-path.ts';
 import { pathForms } from '../workspace/real-form.ts';
@@ -69,10 +70,11 @@ const systemPlaces: readonly string[] = ['/proc', '/run', '/var/run', '/dev'];
  * Returns the folders with compiled code that this program or the terminal agent loads at its next start. The
  * sandbox protects them too.
  */
-function compiledPlaces({ HOME = '', XDG_CACHE_HOME = '' }: Env): readonly string[] {
+function compiledPlaces(env: Env): readonly string[] {
+  const { XDG_CACHE_HOME = '' } = env;
   const caches = isAbsolute(XDG_CACHE_HOME)
     ? [XDG_CACHE_HOME]
-    : [homedir(), HOME].filter(isAbsolute).map((home) => `${home}/.cache`);
+    : homeFolders(env).map((home) => `${home}/.cache`);
   // Runtimes other than Node.js do not have this function.
   const own = modules.getCompileCacheDir?.() ?? '';
   return [own, ...caches.map((folder) => `${folder}/millrace`)].filter(isAbsolute);

@@ -1,5 +1,5 @@
 import { type Dirent, readdirSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { pathFollower, pathForms } from '../../workspace/real-form.ts';
 
@@ -27,14 +27,12 @@ const sharedNames: readonly string[] = [
 export function agentPlaces(env: Env): AgentPlaces {
   const follow = pathFollower();
   const set = [env['XDG_CONFIG_HOME'], env['XDG_DATA_HOME'], env['LOCALAPPDATA']];
-  const homes = [...new Set([homedir(), env['HOME'] ?? ''])];
+  const homes = homeFolders(env);
   const usual = homes.flatMap((home) => [`${home}/.config`, `${home}/.local/share`]);
   const isUsable = (path: string | undefined): path is string =>
     path !== undefined && isAbsolute(path);
   const own = [...set, ...usual].filter(isUsable).map((folder) => `${folder}/millrace`);
-  const shared = homes
-    .filter(isUsable)
-    .flatMap((home) => sharedNames.map((name) => `${home}/${name}`));
+  const shared = homes.flatMap((home) => sharedNames.map((name) => `${home}/${name}`));
   const formsOf = (paths: readonly string[]) => paths.flatMap((path) => pathForms(path, follow));
   const folders = [...own, ...shared].map((path) => follow(path).real);
   const linked = linkedEntries(new Set(folders), (path) => follow(path).real);
@@ -42,6 +40,29 @@ export function agentPlaces(env: Env): AgentPlaces {
     secret: [...new Set([...formsOf(own), ...linked.secret])],
     executed: [...new Set([...formsOf(shared), ...linked.executed])],
   };
+}
+
+/**
+ * Returns the home folders of the user. `HOME` can name another folder than the account of the user, and Node then
+ * returns the folder of `HOME` as `homedir()`.
+ */
+export function homeFolders(env: Env): readonly string[] {
+  accountHome ??= readAccountHome();
+  return [...new Set([homedir(), env['HOME'] ?? '', accountHome])].filter((home) =>
+    isAbsolute(home),
+  );
+}
+
+/** Reading an account can take long, because some systems ask a server. */
+let accountHome: string | undefined;
+
+/** A container can run as a user without an account. */
+function readAccountHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return '';
+  }
 }
 
 /** Maximum number of entries that are searched for links: in all folders, and in one folder. */

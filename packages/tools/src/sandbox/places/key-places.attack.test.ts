@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join, sep } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { keyPlaces } from './key-places.ts';
 
 test.for([
@@ -28,4 +28,14 @@ test.for([
   const path = join(homedir(), name);
   const { keys } = keyPlaces({});
   expect(keys.some((key) => key === path || path.startsWith(key + sep))).toBe(true);
+});
+
+test('18.707: attack: a command reads keys in the home folder of the account, and HOME names another folder', () => {
+  vi.stubEnv('HOME', '/nowhere/home');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { keys, agent } = keyPlaces(process.env);
+  const { homedir: home } = userInfo();
+  for (const folder of [home, '/nowhere/home'])
+    expect(keys).toEqual(expect.arrayContaining([join(folder, '.ssh'), join(folder, '.aws')]));
+  expect(agent.secret).toContain(join(home, '.config/millrace'));
 });

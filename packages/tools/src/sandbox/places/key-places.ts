@@ -1,7 +1,5 @@
-import { homedir } from 'node:os';
-import { isAbsolute } from 'node:path';
 import { pathFollower, pathForms } from '../../workspace/real-form.ts';
-import { type AgentPlaces, agentPlaces } from './agent-places.ts';
+import { type AgentPlaces, agentPlaces, homeFolders } from './agent-places.ts';
 
 /** Folders and files of a home folder that contain keys, passwords, histories or sessions. */
 const keysInHome: readonly string[] = [
@@ -151,9 +149,9 @@ export function keyPlaces(env: Readonly<Record<string, string | undefined>>): Ke
   const formsOf = (paths: readonly string[]) => [
     ...new Set(paths.flatMap((path) => pathForms(path, follow))),
   ];
-  // HOME can differ from the user's home folder in the system. The names are added to the text of HOME, because
-  // `join` would remove a `..` in it, and the kernel follows the links before it applies `..`.
-  const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => isAbsolute(home));
+  // The names are added to the text of HOME, because `join` would remove a `..` in it, and the kernel follows the
+  // links before it applies `..`.
+  const homes = homeFolders(env);
   const inHomes = (names: readonly string[]) =>
     formsOf(homes.flatMap((home) => names.map((name) => `${home}/${name}`)));
   const agent = agentPlaces(env);
