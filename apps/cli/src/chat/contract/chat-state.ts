@@ -42,6 +42,8 @@ export interface ChatState {
   readonly isStopping: boolean;
   /** True if the current turn creates a summary. The summary is not part of the conversation. */
   readonly isSummarising: boolean;
+  /** True if the summary of the current turn has text. */
+  readonly hasSummary: boolean;
   /** The last reasoning that was printed. The user can unfold it. */
   readonly lastThought: string | undefined;
   readonly stats: UsageStats;

@@ -318,6 +318,25 @@ test('an empty answer is reported', async () => {
   expect((await foldedChat()).printed).toEqual(['> Go', 'note: (the model returned no answer)']);
 });
 
+test('a summary that /compact asked for is not reported as an empty answer', async () => {
+  const summaries = ['', 'They counted.'];
+  const agent = agentOf(['One.', 'Two.', 'Three.', ...summaries]);
+  for (const text of ['Count', 'Go on', 'And on']) await agent.run(text, { session }).result;
+  for (const key of summaries) {
+    await log.submit(session, { type: 'compact' }, `compact ${key}`);
+    await agent.resume(session).result;
+  }
+  const notes = [
+    'note: (the model returned no summary)',
+    'note: ≡ 4 items of the conversation are now sent as a summary',
+  ];
+  const notesNow = async () =>
+    (await foldedChat()).printed.filter((line) => line.startsWith('note:'));
+  expect(await notesNow()).toEqual(notes);
+  expect(await log.settle(session, 5)).toBe(true);
+  expect(await notesNow()).toEqual(notes);
+});
+
 test('an overflow that compaction cannot solve is reported at the end', async () => {
   const fault = { type: 'error', after: 0, error: 'context_overflow' } as const;
   await agentOf([{ content: { parts: ['x'] }, fault }]).run('Go', { session }).result;

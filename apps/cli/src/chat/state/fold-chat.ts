@@ -19,6 +19,7 @@ export function emptyChat(session: SessionId): ChatState {
       hasFailed: false,
       isStopping: false,
       isSummarising: false,
+      hasSummary: false,
       isPlanning: false,
       tasks: [],
       lastThought: undefined,

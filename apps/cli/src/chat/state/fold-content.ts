@@ -22,6 +22,7 @@ export function foldContent(state: ChatState, event: AgentEvent): ChatState {
         event,
       );
     case 'text_delta':
+      if (state.items.get(event.itemId) === 'context') return withSummary(state, event.text);
       return appendMessage(state, event.itemId, event.text);
     case 'part_finished':
       return finishPart(state, event);
@@ -89,6 +90,11 @@ function appendText(entry: TextEntry, more: string): TextEntry {
   return { ...entry, text: entry.text + more, ready };
 }
 
+/** Stores that a summary has text. The text itself is not shown. */
+export function withSummary(state: ChatState, text: string): ChatState {
+  return text === '' || state.hasSummary ? state : { ...state, hasSummary: true };
+}
+
 /** Appends text to a streaming item that does not come from the model. */
 function appendMessage(state: ChatState, itemId: MessageEntry['itemId'], text: string): ChatState {
   const entry = state.entries.find((one) => one.kind === 'message' && one.itemId === itemId);
@@ -103,6 +109,7 @@ function finishPart(state: ChatState, event: EventOf<'part_finished'>): ChatStat
     return { ...state, isPlanning: part.text === planNote };
   if (kind === 'user' || kind === 'notification')
     return appendMessage(state, itemId, textOfMessagePart(part));
+  if (kind === 'context' && part !== undefined) return withSummary(state, textOfPart(part));
   if (kind !== 'assistant') return state;
   const entry = partEntry(state, event.partId);
   if (entry === undefined) return part === undefined ? state : addWholePart(state, event, part);

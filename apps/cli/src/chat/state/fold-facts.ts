@@ -104,7 +104,7 @@ function finishItem(state: ChatState, { itemId, turn }: EventOf<'item_finished'>
 function startAttempt(state: ChatState, event: EventOf<'response_started'>): ChatState {
   const isSummarising = state.items.get(event.itemId) === 'context';
   const stats = startResponse(state.stats, event, isSummarising);
-  return { ...state, stats, isSummarising, retry: undefined };
+  return { ...state, stats, isSummarising, hasSummary: false, retry: undefined };
 }
 
 /**

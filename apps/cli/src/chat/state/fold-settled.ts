@@ -11,7 +11,7 @@ import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry } from '../contract/entry.ts';
 import type { ToolCard } from '../contract/tool-card.ts';
-import { textOfPart } from './fold-content.ts';
+import { textOfPart, withSummary } from './fold-content.ts';
 import { newCard, withResult } from './tool-card.ts';
 
 /** Folds a settled turn. It arrives as one event, after the facts about its calls. */
@@ -19,7 +19,10 @@ export function foldSettled(state: ChatState, event: AgentEvent): ChatState {
   if (event.type !== 'turn_settled') return state;
   const others = state.entries.filter(({ at }) => at.turn !== event.turn);
   const cards = state.entries.flatMap((entry) => (entry.kind === 'call' ? [entry.card] : []));
-  const items = event.items.filter(({ itemId }) => state.items.get(itemId) !== 'context');
+  const isSummary = ({ itemId }: { readonly itemId: ItemId }) =>
+    state.items.get(itemId) === 'context';
+  const items = event.items.filter((item) => !isSummary(item));
+  const summary = event.items.filter(isSummary).flatMap(({ parts }) => parts);
   const entries = items.flatMap(({ itemId, parts }) =>
     parts.flatMap(({ partId, part }): readonly Entry[] => {
       if (part.kind !== 'tool_call') return settledEntries({ partId, itemId }, part);
@@ -27,7 +30,8 @@ export function foldSettled(state: ChatState, event: AgentEvent): ChatState {
       return [{ kind: 'call', at: attemptOf(partId), partId, card, isUnplaced: false }];
     }),
   );
-  return { ...state, entries: [...others, ...entries] };
+  const text = summary.map(({ part }) => textOfPart(part)).join('');
+  return withSummary({ ...state, entries: [...others, ...entries] }, text);
 }
 
 /** Returns the card of a call with the input and the result from the settled turn. */

@@ -29,16 +29,19 @@ export function errorText(given: string): string {
 }
 
 /**
- * Returns a note if the answer of a turn is empty. The note shows the user that nothing follows.
+ * Returns a note if the answer or the summary of a turn is empty. The note shows the user that nothing follows.
  */
 export function emptyAnswerNote(
-  { printed, entries, isSummarising }: ChatState,
+  { printed, entries, items, hasSummary }: ChatState,
   { turn, stop }: EventOf<'turn_finished'>,
 ): NoteBlock | undefined {
+  if (stop.reason !== 'stop') return undefined;
+  if ([...items.values()].includes('context'))
+    return hasSummary ? undefined : note('dim', '(the model returned no summary)');
   const isSomething = (entry: Entry) =>
     entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
-  const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
-  return isEmpty && !isSummarising ? note('dim', '(the model returned no answer)') : undefined;
+  const isEmpty = printed.size === 0 && !entries.some(isSomething);
+  return isEmpty ? note('dim', '(the model returned no answer)') : undefined;
 }
 
 /** Describes an unusual end of a turn or run. Returns undefined for a normal end. */
