@@ -141,7 +141,9 @@ describe('a label of a message', () => {
   test('shows its key in a narrow window', async () => {
     const narrow = await chatWithTwoMessages({ columns: 40, rows: 16 });
     await openRewind(narrow);
-    expect(narrow.terminal.screen).toContain('Ctrl-E labels');
+    expect(narrow.terminal.screen.replaceAll(/\s+/g, ' ')).toContain(
+      'Enter selects, Ctrl-E labels, Esc cancels, typing filters',
+    );
     expect(narrow.terminal.screen).toContain('Plant the trees');
   });
 

@@ -67,4 +67,6 @@ export interface MessageEntry extends OfAttempt {
 interface NoteEntry extends OfAttempt {
   readonly kind: 'note';
   readonly block: NoteBlock;
+  /** True if the note is wrong as soon as a run starts, because the session waited until then. */
+  readonly endsWithWait?: boolean | undefined;
 }

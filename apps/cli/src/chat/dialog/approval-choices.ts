@@ -55,7 +55,7 @@ export function approvalChoices({
 }
 
 const denyChoice: ApprovalChoice = {
-  ...{ action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n adds a reason' },
+  ...{ action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n with a reason' },
 };
 
 /** Describes the calls that an answer for the session allows. */

@@ -74,8 +74,9 @@ export function drawDialog(
       ? fullTitle.length + request.length + list.items.length + hint.length > room
       : request.length > 1 && room < fullTitle.length + 3;
   const content = isTiny ? [...fullTitle, ...request] : request;
-  // A list keeps one line for a choice.
-  const titleRoom = room - hint.length - (isGuarded ? 0 : 1);
+  // A list keeps one line for a choice, and more in a low window.
+  const maxTitle = isGuarded || room >= minHintRoom ? room : 2;
+  const titleRoom = Math.min(maxTitle, room - hint.length - (isGuarded ? 0 : 1));
   const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, titleRoom));
   const rest = Math.max(0, room - title.length - hint.length);
   const wanted = Math.min(content.length, minContent);

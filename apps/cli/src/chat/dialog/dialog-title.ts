@@ -29,8 +29,10 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
         (line, index) => (index === 0 ? title(line) : `  ${line}`),
       );
     case 'pick':
-      return pickTitle(look.width - 2, dialog.pick).map((text, index) =>
-        index === 0 ? title(text) : withTone(look, 'dim', clipText(`  ${text}`, look.width)),
+      return pickTitle(look.width - 2, dialog.pick).flatMap((text, index) =>
+        index === 0
+          ? title(text)
+          : wrapText(look, text, '  ').map((line) => withTone(look, 'dim', line)),
       );
   }
 }

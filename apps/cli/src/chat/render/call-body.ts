@@ -6,7 +6,7 @@ import { withoutStyles } from '../../text/cells/printable.ts';
 import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
 import type { CardResult, ToolCard } from '../contract/tool-card.ts';
 import { formatCount } from './format-amounts.ts';
-import { clipEach, type Look, withTone } from './look.ts';
+import { clipEach, type Look, withTone, wrapText } from './look.ts';
 import { taskLines } from './task-lines.ts';
 
 /** Maximum number of lines of a result. The log contains the complete result. */
@@ -27,13 +27,14 @@ export function callBody(look: Look, card: ToolCard): readonly string[] {
   const { phase, result, name } = card;
   if (result === undefined) return [];
   const isCommand = name === 'bash';
-  if (phase !== 'done') return textBody(look, result.text, result, isCommand);
+  const isSentence = phase === 'rejected' || (phase === 'failed' && !isCommand);
+  if (phase !== 'done') return textBody(look, result, { isCommand, isSentence });
   if (result.display !== undefined) return displayBody(look, result.display);
   if (name === 'edit') return diffBody(look, diffPart(result.text));
   if (name === 'write') return diffBody(look, inputDiff(name, card.input) ?? '');
   if (titleOnlyTools.has(name)) return [];
   if (name === 'todo') return taskLines(look, readTodo(card.input) ?? [], marginOf(look));
-  return textBody(look, result.text, result, isCommand);
+  return textBody(look, result, { isCommand, isSentence });
 }
 
 /** Returns a short detail that follows the title. Returns undefined if there is none. */
@@ -87,14 +88,21 @@ function displayBody(look: Look, text: string): readonly string[] {
   return clipEach(look, shown, marginOf(look)).map((line) => withTone(look, 'dim', line));
 }
 
+interface BodyForm {
+  readonly isCommand: boolean;
+  /** True if the text is for a reader, so that long lines are wrapped and not cut. */
+  readonly isSentence: boolean;
+}
+
 /** Draws the end of the output of a command, or the start of any other result. */
 function textBody(
   look: Look,
-  text: string,
-  { length }: CardResult,
-  isCommand: boolean,
+  { text, length }: CardResult,
+  { isCommand, isSentence }: BodyForm,
 ): readonly string[] {
-  const lines = withoutStyles(text).trimEnd().split('\n');
+  const whole = withoutStyles(text).trimEnd();
+  const width = look.width - cellWidth(marginOf(look));
+  const lines = isSentence ? wrapText({ ...look, width }, whole) : whole.split('\n');
   if (lines.join('') === '') return [];
   const hidden = Math.max(0, lines.length - maxTextLines);
   const rest = length > text.length ? [`… ${formatCount(length, 'character')} in all`] : [];

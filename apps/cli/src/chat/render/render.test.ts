@@ -167,6 +167,16 @@ describe('a call', () => {
     expect(finishedCall(look(60), failed)).toEqual(['✗ Read x  failed', '  │ There is no x']);
   });
 
+  test('that was refused shows the whole reason in a narrow window', () => {
+    const text = 'It was not allowed: A hook blocked the call: That file is closed';
+    const refused = card('read', { phase: 'rejected', summary: 'Read x', result: result(text) });
+    expect(finishedCall(look(40), refused)).toEqual([
+      '✗ Read x  not run',
+      '  │ It was not allowed: A hook blocked',
+      '  │ the call: That file is closed',
+    ]);
+  });
+
   test('that is being written shows its subject as soon as it is known', () => {
     const draft = { head: '{"path":"src/a.ts","content":"one', tail: '\\ntwo\\nthree', length: 45 };
     const lines = liveCall(look(60), card('write', { phase: 'writing', draft }), {

@@ -337,6 +337,24 @@ test('a summary that /compact asked for is not reported as an empty answer', asy
   expect(await notesNow()).toEqual(notes);
 });
 
+test('a session that waits for an approval is not reported as waiting after the approval', async () => {
+  const script = [{ content: { parts: [call('c1', 'read', { path: 'a.ts' })] } }, 'Done.'];
+  const agent = agentOf(script, { approve: () => 'ask', whileAsking: 'park' });
+  await agent.run('Go', { session }).result;
+  const waiting = await foldedChat();
+  expect(waiting.state.entries).toMatchObject([
+    { kind: 'call' },
+    { kind: 'note', block: { text: '■ waiting: approval' } },
+  ]);
+  await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'yes');
+  await agent.resume(session).result;
+  expect((await foldedChat()).printed).toEqual([
+    '> Go',
+    'call: read done: the contents of a.ts',
+    'answer: Done.',
+  ]);
+});
+
 test('an overflow that compaction cannot solve is reported at the end', async () => {
   const fault = { type: 'error', after: 0, error: 'context_overflow' } as const;
   await agentOf([{ content: { parts: ['x'] }, fault }]).run('Go', { session }).result;

@@ -46,7 +46,11 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
         isStopReported: false,
         hasFailed: false,
       };
-      return { ...state, run, ...fresh };
+      // An open call can hold back the note that the session waits for its approval.
+      const left = mapEntries(state, (entry) =>
+        entry.kind === 'note' && entry.endsWithWait === true ? undefined : entry,
+      );
+      return { ...left, run, ...fresh };
     }
     case 'run_finished':
       return finishRun(state, event);
@@ -175,7 +179,10 @@ function finishRun(before: ChatState, { stop }: EventOf<'run_finished'>): ChatSt
   };
   const noteBlock = state.isStopReported ? undefined : stopNote(stop);
   const left = mapEntries(over, (entry) => ('end' in entry ? { ...entry, end: 'done' } : entry));
-  return noteBlock === undefined ? left : withNote(left, { turn: 0, attempt: 0 }, noteBlock);
+  if (noteBlock === undefined) return left;
+  const endsWithWait = stop.reason === 'parked';
+  const at = { turn: 0, attempt: 0 };
+  return withEntry(left, { kind: 'note', at, block: noteBlock, endsWithWait });
 }
 
 function withOverflowNote(state: ChatState): ChatState {

@@ -88,7 +88,7 @@ const problemTexts: ReadonlyMap<string, string> = new Map([
   ['truncated_stream', 'the answer was cut off'],
   ['protocol_error', 'the answer could not be read'],
   ['history_rejected', 'the provider rejected the earlier reasoning'],
-  ['interrupted', 'the process that ran this ended'],
+  ['interrupted', 'interrupted: the answer starts again'],
 ]);
 
 /** Describes a request error. `hasContent` is true if a part of the answer had arrived. */
