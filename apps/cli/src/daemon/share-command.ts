@@ -24,9 +24,9 @@ export async function shareCommand(args: ShareArgs, host: Host): Promise<number>
   const options = { session: id, canWrite, seconds, url };
   const files = daemonFiles(config, env);
   const profile = canWrite ? await new SessionProfiles(files.profiles).read(id) : undefined;
-  const { lines } = await shareSession(files, env, options);
+  const { link, more } = await shareSession(files, env, options);
   const rules = canWrite && profile === undefined ? [folderRulesText] : [];
-  await output.write(`${[...lines, ...rules].join('\n')}\n`);
+  await output.write(`${[link, ...more, ...rules].join('\n')}\n`);
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return exitCodes.done;
 }

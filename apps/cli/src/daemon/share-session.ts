@@ -17,8 +17,8 @@ interface ShareOptions {
 
 interface SharedLink {
   readonly link: string;
-  /** The link, a code to scan, and sentences about the rights of the link. */
-  readonly lines: readonly string[];
+  /** The lines below the link: a code to scan, and sentences about the rights of the link. */
+  readonly more: readonly string[];
 }
 
 /** Creates a link to one session on the page of the daemon. Starts the daemon if it does not run. */
@@ -40,7 +40,7 @@ export async function shareSession(
     : [];
   const code = qrCode(link);
   const picture = code === undefined ? [] : ['', ...qrLines(code)];
-  return { link, lines: [link, ...picture, '', `${rights}, until ${until}.`, ...where] };
+  return { link, more: [...picture, '', `${rights}, until ${until}.`, ...where] };
 }
 
 /** Returns the lines of a QR code for a terminal, with its margin. Two modules are one character. */

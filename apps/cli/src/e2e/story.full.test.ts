@@ -160,6 +160,11 @@ describeInTmux().concurrent('23: a day with the agent', () => {
     await terminal.send('/rewind');
     await shows('Go back to before which message?');
     await keep('8-rewind');
+    await terminal.press('C-e');
+    await shows('Label. Enter saves');
+    await terminal.send('first draft');
+    await shows('[first draft] Go: carry out');
+    await keep('8b-label');
     await terminal.press('Escape');
     await terminal.waitFor(idleHint);
 
@@ -179,6 +184,8 @@ describeInTmux().concurrent('23: a day with the agent', () => {
     await keep('9-background');
     await terminal.send('clear; until millrace ps | grep waiting; do :; done');
     await terminal.waitFor(/^\w+ +waiting/m);
+    await terminal.send('clear; millrace ps');
+    await terminal.waitFor(/waiting[\s\S]*^\$\s*$/m);
     await keep('10-ps');
     await terminal.send('clear; millrace attach');
     await waitForDialog(terminal);
@@ -189,8 +196,9 @@ describeInTmux().concurrent('23: a day with the agent', () => {
 
     // A link for others.
     await terminal.send('/share 30m');
-    const printed = await terminal.waitForPrinted('#token=');
-    const link = /tasks\/(\w+)#token=([\w-]{46})/.exec(printed.replaceAll(/\s+/g, ''));
+    // The terminal wraps the link, so a selection contains all of it without a line break.
+    const printed = await terminal.waitForPrinted(/#token=[\w-]{46}/);
+    const link = /^\S+\/tasks\/(\w+)#token=([\w-]{46})$/m.exec(printed.replaceAll(/ +$/gm, ''));
     await keep('12-share');
     const [, id = '', token = ''] = link ?? [];
     expect(await daemon.request(`/tasks/${id}`, undefined, token)).toMatchObject({ status: 200 });

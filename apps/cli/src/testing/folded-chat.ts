@@ -68,6 +68,8 @@ function linesOf(block: Block): readonly string[] {
       return [`asked: ${askedName(block.dialog)}`];
     case 'note':
       return [`note: ${block.text}`];
+    case 'link':
+      return [`link: ${block.link}`];
     case 'diff':
       return [`diff: ${block.title}`];
     case 'rows':

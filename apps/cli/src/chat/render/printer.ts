@@ -1,6 +1,7 @@
 import type { PartId } from '@millrace/core';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { clipLines, fitCells } from '../../text/cells/clip-text.ts';
+import { printableLine } from '../../text/cells/printable.ts';
 import { MarkdownRenderer } from '../../text/markdown/markdown-renderer.ts';
 import type { Block, Row } from '../contract/block.ts';
 import type { TextEntry } from '../contract/entry.ts';
@@ -30,7 +31,7 @@ export class Printer implements BlockPrinter {
       const lines = this.#linesOf(look, block);
       const apart = this.needsGap(block) ? [''] : [];
       this.#lastBlock = block;
-      return [...apart, ...fitLines(look, lines)];
+      return [...apart, ...(block.type === 'link' ? lines : fitLines(look, lines))];
     });
   }
 
@@ -81,6 +82,8 @@ export function blockLines(
       const text = look.isPlain === true ? spokenNote(block.text) : block.text;
       return wrapText(look, text).map((line) => withTone(look, block.tone, line));
     }
+    case 'link':
+      return [printableLine(block.link)];
     case 'diff':
       return [
         withRole(look, 'strong', clipText(block.title, look.width)),
@@ -106,7 +109,7 @@ export function needsGap(before: Block | undefined, block: Block): boolean {
 
 function isCompact(block: Block): boolean {
   if (block.type === 'note') return !block.text.includes('\n');
-  return block.type === 'call' || block.type === 'thought';
+  return block.type === 'call' || block.type === 'thought' || block.type === 'link';
 }
 
 /** The words for the signs at the start of notes. Other signs are omitted. */

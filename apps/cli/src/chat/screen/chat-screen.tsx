@@ -18,6 +18,7 @@ import type { Key } from '../../input/keys/key.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
+import { cellWidth } from '../../text/cells/cell-width.ts';
 import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
 import { drawDialog } from '../dialog/dialog-lines.ts';
@@ -143,7 +144,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   });
   const printed = (
     <Static key={snapshot.printed.number} items={[snapshot.printed.lines]}>
-      {(lines) => <Lines key="printed" lines={lines} />}
+      {(lines) => <PrintedLines key="printed" lines={lines} />}
     </Static>
   );
   // After the end of the chat only the printed content stays on the screen. The prompt disappears.
@@ -219,6 +220,15 @@ function layoutOf(
 function runningIn({ built, conversation }: ChatApp): number {
   const all = built.background?.list(conversation.session) ?? [];
   return all.filter(({ end }) => end === undefined).length;
+}
+
+/** Draws printed lines. A line that is wider than the terminal is not cut, so that the terminal wraps it. */
+function PrintedLines({ lines }: { readonly lines: readonly string[] }): ReactElement {
+  return (
+    <Box flexDirection="column" width={Math.max(1, ...lines.map(cellWidth))} flexShrink={0}>
+      <Lines lines={lines} />
+    </Box>
+  );
 }
 
 /**

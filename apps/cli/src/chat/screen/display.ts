@@ -1,4 +1,6 @@
 import type { Clock } from '@millrace/agent';
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import { wrapCells } from '../../text/cells/clip-text.ts';
 import type { Theme } from '../../text/theme/theme.ts';
 import type { Block } from '../contract/block.ts';
 import type { Moment } from '../render/call-lines.ts';
@@ -144,7 +146,7 @@ export class Display {
     done?.();
   }
 
-  /** Returns the last `count` printed lines. */
+  /** Returns the last `count` printed lines. The rows of a link count as lines. */
   lastLines(count: number): readonly string[] {
     return count <= 0 ? [] : this.#lastPrinted.slice(-count);
   }
@@ -164,7 +166,11 @@ export class Display {
     if (!keeps) this.#pendingBlocks = [];
     const { printed } = this.#snapshot;
     const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
-    if (lines.length > 0) this.#lastPrinted = [...this.#lastPrinted, ...lines].slice(-maxKeptLines);
+    if (lines.length > 0) {
+      const { columns } = this.#size();
+      const rows = lines.flatMap((line) => rowsOf(line, columns));
+      this.#lastPrinted = [...this.#lastPrinted, ...rows].slice(-maxKeptLines);
+    }
     const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
     this.#snapshot = { printed: next, moment: this.#moment(), size: this.#size(), isOver };
     this.#spinner.update(this.#options.plain === undefined && this.#options.isBusy());
@@ -180,6 +186,11 @@ export class Display {
     const now = this.#options.clock.now();
     return { now, frame: spinnerFrame(now, this.theme.symbols.cut !== '…') };
   }
+}
+
+/** Returns the rows of a printed line. Only a link can need several. */
+function rowsOf(line: string, columns: number): readonly string[] {
+  return cellWidth(line) > columns ? wrapCells(line, Math.max(1, columns)) : [line];
 }
 
 /** Minimum time between two frames while content streams. */
