@@ -77,8 +77,8 @@ export const share: SlashCommand = {
     const seconds = parseTime(time);
     if ((await log.info(session)) === undefined)
       return print(note('dim', 'This session has no message yet, so there is nothing to share.'));
-    const { link, more } = await shareThis(context, canWrite, seconds);
-    print({ type: 'link', link }, ...more.map((line) => note('plain', line)));
+    const { link, code, more } = await shareThis(context, canWrite, seconds);
+    print({ type: 'link', link, code }, ...more.map((line) => note('plain', line)));
   },
 };
 

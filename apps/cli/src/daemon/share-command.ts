@@ -24,9 +24,13 @@ export async function shareCommand(args: ShareArgs, host: Host): Promise<number>
   const options = { session: id, canWrite, seconds, url };
   const files = daemonFiles(config, env);
   const profile = canWrite ? await new SessionProfiles(files.profiles).read(id) : undefined;
-  const { link, more } = await shareSession(files, env, options);
+  const { link, code, more } = await shareSession(files, env, options);
   const rules = canWrite && profile === undefined ? [folderRulesText] : [];
-  await output.write(`${[link, ...more, ...rules].join('\n')}\n`);
+  const { isTTY, columns = 80 } = output.stream;
+  // A code that the terminal wraps cannot be scanned.
+  const isTooWide = isTTY === true && code.some((line) => line.length > columns);
+  const picture = isTooWide || code.length === 0 ? [] : ['', ...code];
+  await output.write(`${[link, ...picture, '', ...more, ...rules].join('\n')}\n`);
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return exitCodes.done;
 }

@@ -17,7 +17,9 @@ interface ShareOptions {
 
 interface SharedLink {
   readonly link: string;
-  /** The lines below the link: a code to scan, and sentences about the rights of the link. */
+  /** The lines of a code to scan. Empty if the link is too long for a code. */
+  readonly code: readonly string[];
+  /** Sentences about the rights of the link. */
   readonly more: readonly string[];
 }
 
@@ -39,8 +41,8 @@ export async function shareSession(
     ? ['The link works on this machine. For a phone, put a proxy in front: --url <its address>.']
     : [];
   const code = qrCode(link);
-  const picture = code === undefined ? [] : ['', ...qrLines(code)];
-  return { link, more: [...picture, '', `${rights}, until ${until}.`, ...where] };
+  const lines = code === undefined ? [] : qrLines(code);
+  return { link, code: lines, more: [`${rights}, until ${until}.`, ...where] };
 }
 
 /** Returns the lines of a QR code for a terminal, with its margin. Two modules are one character. */

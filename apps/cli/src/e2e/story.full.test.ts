@@ -199,7 +199,10 @@ describeInTmux().concurrent('23: a day with the agent', () => {
     // The terminal wraps the link, so a selection contains all of it without a line break.
     const printed = await terminal.waitForPrinted(/#token=[\w-]{46}/);
     const link = /^\S+\/tasks\/(\w+)#token=([\w-]{46})$/m.exec(printed.replaceAll(/ +$/gm, ''));
+    await shows('nothing else, until');
     await keep('12-share');
+    // A code that would be wrapped is not printed.
+    expect((await terminal.scrollback()).includes('▄▄▄')).toBe(columns > 44);
     const [, id = '', token = ''] = link ?? [];
     expect(await daemon.request(`/tasks/${id}`, undefined, token)).toMatchObject({ status: 200 });
     await terminal.send('/quit');

@@ -23,8 +23,11 @@ export type Block =
   /** The full content of an approval request. */
   | { readonly type: 'approval'; readonly dialog: ApprovalDialog | ConfirmDialog | QuestionDialog }
   | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
-  /** A link for other people. It is one line that the terminal wraps, so that a selection contains no line break. */
-  | { readonly type: 'link'; readonly link: string }
+  /**
+   * A link for other people, and the lines of a code to scan. The link is one line that the terminal wraps, so that a
+   * selection contains no line break.
+   */
+  | { readonly type: 'link'; readonly link: string; readonly code: readonly string[] }
   /** The difference of a file in the format of `diff -u`, without file names. */
   | { readonly type: 'diff'; readonly title: string; readonly text: string }
   /** A table with a name and a description per row. */

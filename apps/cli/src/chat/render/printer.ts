@@ -83,7 +83,7 @@ export function blockLines(
       return wrapText(look, text).map((line) => withTone(look, block.tone, line));
     }
     case 'link':
-      return [printableLine(block.link)];
+      return [printableLine(block.link), ...codeLines(look, block.code)];
     case 'diff':
       return [
         withRole(look, 'strong', clipText(block.title, look.width)),
@@ -161,6 +161,16 @@ const maxDiffLines = 220;
  * name.
  */
 const minTextWidth = 16;
+
+/** Returns the lines of a code to scan if the window is wide enough, because a wrapped code cannot be scanned. */
+function codeLines(look: Look, code: readonly string[]): readonly string[] {
+  const width = Math.max(0, ...code.map(cellWidth));
+  // A screen reader cannot read a code.
+  if (width === 0 || look.isPlain === true) return [];
+  if (width <= look.width) return ['', ...code, ''];
+  const text = `A window of ${width} columns shows a code to scan.`;
+  return wrapText(look, text).map((line) => withTone(look, 'dim', line));
+}
 
 /** Draws two columns: the names, and their wrapped descriptions. */
 function rowLines(look: Look, rows: readonly Row[]): readonly string[] {

@@ -112,6 +112,23 @@ test.each([
   expect(drawDialog(look(60), ask, choiceListOf(ask), { room: 40 }).lines[0]).toBe(`? ${title}`);
 });
 
+describe('a link', () => {
+  const link = `http://127.0.0.1:40000/app/tasks/${'a'.repeat(24)}#token=mr_${'b'.repeat(43)}`;
+  const code = ['█▀▀ ▄█'.repeat(8), '▀▀▀▀▀▀'.repeat(8)];
+  const printed = (columns: number, isPlain = false) =>
+    new Printer().print({ ...look(columns), isPlain }, [{ type: 'link', link, code }]);
+
+  test('is one line at each width, so that it can be copied', () => {
+    for (const columns of [20, 40, 80, 200]) expect(printed(columns)[1]).toBe(link);
+  });
+
+  test('has its code below it only if no line of the code is wrapped', () => {
+    expect(printed(48)).toEqual(['', link, '', ...code, '']);
+    expect(printed(47)).toEqual(['', link, 'A window of 48 columns shows a code to scan.']);
+    expect(printed(48, true)).toEqual(['', link]);
+  });
+});
+
 describe('a call', () => {
   const edited = result(
     'Edited a.ts: 1 line added, 1 line removed\n@@ -1,2 +1,2 @@\n-old\n+new\n same',

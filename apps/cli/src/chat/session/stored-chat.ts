@@ -20,7 +20,7 @@ export interface ChatAt {
 type StoredChat = Omit<ChatState, 'session'> & Pick<ChatAt, 'count'>;
 
 /** Increase the version when `foldChat` changes. States of other versions are not used. */
-export const storedChat = { name: 'chat', version: 1 } as const;
+export const storedChat = { name: 'chat', version: 2 } as const;
 
 /** Returns true if no content is open after a batch, so that the state can be stored. */
 export function isQuiet(
