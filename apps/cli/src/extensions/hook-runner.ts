@@ -19,9 +19,14 @@ export interface HookOutcome {
   readonly stopped?: string | undefined;
   /** The input of the tool call, as the last hook changed it. */
   readonly updatedInput?: Readonly<Record<string, unknown>> | undefined;
+  /** The identity of the hook that changed the input. Pass it as `except` to run the other hooks again. */
+  readonly changedBy?: string | undefined;
   /** Texts for the model. */
   readonly context: readonly string[];
 }
+
+/** The outcome if no hook runs. */
+export const nothing: HookOutcome = { isAllowed: false, context: [] };
 
 interface HookRunnerOptions {
   readonly extensions: Pick<Extensions, 'hooks' | 'areHooksUnchanged'>;
@@ -55,6 +60,8 @@ export interface HookRequest {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly transcriptPath?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The identity of a hook that does not run. Default: none. */
+  readonly except?: string | undefined;
 }
 
 /** Maximum length of a text that a hook adds to the context of the model. */
@@ -141,8 +148,12 @@ export class HookRunner {
     );
     // A hook of the project never replaces a hook of the user, and a background hook no other hook.
     const unique = new Map(matching.map((hook) => [JSON.stringify(identityOf(hook)), hook]));
+    if (request.except !== undefined) unique.delete(request.except);
     const decisions = await Promise.all(
-      [...unique.values()].map((one) => this.#runHook(one, request)),
+      [...unique].map(async ([identity, one]) => ({
+        ...(await this.#runHook(one, request)),
+        identity,
+      })),
     );
     return mergeDecisions(decisions);
   }
@@ -333,7 +344,9 @@ function permissionDecision(
 }
 
 /** Merges decisions. The strictest one wins. */
-function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
+function mergeDecisions(
+  decisions: readonly (Decision & { readonly identity: string })[],
+): HookOutcome {
   const first = <Name extends keyof Decision>(name: Name) =>
     decisions.find((one) => one[name] !== undefined)?.[name];
   const changing = decisions.findLast((one) => one.updatedInput !== undefined);
@@ -346,7 +359,24 @@ function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
     isAllowed: changing?.isAllowed ?? (changing === undefined && decisions.some(isAllowing)),
     stopped: first('stopped'),
     updatedInput: changing?.updatedInput,
+    changedBy: changing?.identity,
     context: decisions.flatMap((one) => one.context ?? []),
+  };
+}
+
+/**
+ * Merges the decisions of all hooks about a call with those of the other hooks about the input to which one hook
+ * changed it.
+ */
+export function mergeChange(first: HookOutcome, again: HookOutcome): HookOutcome {
+  const changedAgain = again.updatedInput && 'Two hooks change the input of this call';
+  const questions = [first.asked, again.asked, changedAgain];
+  return {
+    ...{ blocked: again.blocked, stopped: again.stopped },
+    // Only the hook that wrote the input allows it. A hook of a project must not profit from one of the user.
+    isAllowed: first.isAllowed,
+    asked: questions.filter((one) => one !== undefined).join('\n') || undefined,
+    context: [...new Set([...first.context, ...again.context])],
   };
 }
 

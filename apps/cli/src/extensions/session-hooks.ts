@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type ApprovalDecision,
@@ -17,11 +16,19 @@ import {
   type ToolExecution,
   toolGuardrail,
 } from '@millrace/agent';
-import type { JsonValue, TextPart } from '@millrace/core';
+import type { JsonValue } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { type CallPlace, callKey } from '@millrace/tools';
+import type { CallPlace } from '@millrace/tools';
 import { type HookEvent, hookEvents } from '../contract/extensions.ts';
-import type { HookOutcome, HookRunner } from './hook-runner.ts';
+import { type HookOutcome, type HookRunner, mergeChange, nothing } from './hook-runner.ts';
+import {
+  contextKey,
+  contextPart,
+  decisionKey,
+  hookText,
+  keep,
+  keepTexts,
+} from './hooks/kept-calls.ts';
 import { fromHookInput, outputOf, responseFor, toHookCall } from './tool-names.ts';
 import { TranscriptFiles } from './transcript-file.ts';
 
@@ -41,8 +48,6 @@ interface SessionHooksOptions {
 type CallVerdict = PassVerdict | StopVerdict | ChangeVerdict<JsonValue>;
 type Approve = (call: CheckedToolCall, at: CallPlace) => Promise<ApprovalDecision>;
 
-/** Maximum number of calls whose hook decisions are kept. */
-const maxKeptCalls = 1000;
 /** Maximum number of times in a row that hooks can prevent the end of a run. */
 const maxContinuations = 8;
 const idleNoticeMs = 60_000;
@@ -229,7 +234,7 @@ export class SessionHooks {
 
   #callGuardrails(root?: string): readonly Guardrail[] {
     if (!this.#runner.has('PreToolUse')) return [];
-    const timeoutMs = this.#runner.timeoutMs('PreToolUse');
+    const timeoutMs = 2 * this.#runner.timeoutMs('PreToolUse');
     const guardrail = toolGuardrail({
       ...{ name: 'hooks-call', timeoutMs },
       check: (call, at) => this.#checkCall(call, at, root),
@@ -242,15 +247,34 @@ export class SessionHooks {
     at: CallPlace,
     root: string | undefined,
   ): Promise<CallVerdict> {
-    const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at, root);
+    const first = await this.#beforeCall(call, at, root);
+    const { stopped, blocked, updatedInput } = first;
     if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
     if (updatedInput === undefined || blocked !== undefined) return 'pass';
     const to = await this.#changedInput(call, updatedInput, root);
     // `approve` asks the user about a change that cannot be used.
     if (to === undefined) return 'pass';
-    // The hook wrote this input, so its decision also applies to it.
-    this.#keepDecision({ ...call, input: to }, at, this.#beforeCall(call, at, root));
+    const changed = { ...call, input: to };
+    const decided = await this.#decideChange(changed, at, root, first);
+    if (decided.stopped !== undefined) return { verdict: 'stop', reason: decided.stopped };
+    this.#keepDecision(changed, at, Promise.resolve(decided));
     return { verdict: 'change', to };
+  }
+
+  /**
+   * Runs the other hooks with an input that a hook has changed, because a hook of a project could avoid the guards of
+   * the user. The hook wrote this input, so its decision also applies to it.
+   */
+  async #decideChange(
+    call: CheckedToolCall,
+    at: CallPlace,
+    root: string | undefined,
+    first: HookOutcome,
+  ): Promise<HookOutcome> {
+    const place = { at, root, except: first.changedBy };
+    const merged = mergeChange(first, await this.#runBefore(call, place));
+    keepTexts(this.#contexts, contextKey(at.session, call.call.toolCallId), merged.context);
+    return merged;
   }
 
   /** Returns the reason to ask if a hook changes the input of a call in a way that cannot be used. */
@@ -282,23 +306,21 @@ export class SessionHooks {
     at: CallPlace,
     root: string | undefined,
   ): Promise<HookOutcome> {
-    const id = call.call.toolCallId;
-    const { session } = at;
     const known = this.#decided.get(decisionKey(call, at));
     if (known !== undefined) return known;
-    const place = { ...this.#options, root };
-    const { toolName, names, input, manyName } = toHookCall(call.name, call.input, place);
-    const fields = { tool_name: toolName, tool_input: input, tool_use_id: id };
-    const deciding = this.#run('PreToolUse', { session, names, fields, manyName }).then(
-      (outcome) => {
-        const key = contextKey(session, id);
-        this.#contexts.delete(key);
-        if (outcome.context.length > 0) keep(this.#contexts, key, outcome.context);
-        return outcome;
-      },
-    );
+    const deciding = this.#runBefore(call, { at, root }).then((outcome) => {
+      keepTexts(this.#contexts, contextKey(at.session, call.call.toolCallId), outcome.context);
+      return outcome;
+    });
     this.#keepDecision(call, at, deciding);
     return deciding;
+  }
+
+  #runBefore(call: CheckedToolCall, { at, root, except }: CheckedPlace): Promise<HookOutcome> {
+    const place = { ...this.#options, root };
+    const { toolName, names, input, manyName } = toHookCall(call.name, call.input, place);
+    const fields = { tool_name: toolName, tool_input: input, tool_use_id: call.call.toolCallId };
+    return this.#run('PreToolUse', { session: at.session, names, fields, manyName, except });
   }
 
   /** Runs the PermissionRequest hooks, before the user is asked about a call. */
@@ -452,6 +474,13 @@ export class SessionHooks {
   }
 }
 
+interface CheckedPlace {
+  readonly at: CallPlace;
+  readonly root: string | undefined;
+  /** The hook that does not run. Default: none. */
+  readonly except?: string | undefined;
+}
+
 interface WrapOptions {
   /** The folder of the tool. Default: the folder of the session. */
   readonly root?: string | undefined;
@@ -468,31 +497,3 @@ interface EndedCall extends WrapOptions {
 
 const otherInput =
   'A hook allows this call only with a changed input, which an answer to a question cannot give it';
-
-const nothing: HookOutcome = { isAllowed: false, context: [] };
-
-function decisionKey(checked: CheckedToolCall, at: CallPlace): string {
-  const { name, input } = checked;
-  const text = JSON.stringify([callKey(checked, at), name, input]);
-  return createHash('sha256').update(text).digest('base64');
-}
-
-function contextKey(session: string, toolCallId: string): string {
-  return JSON.stringify([session, toolCallId]);
-}
-
-/** Adds a value to a map that keeps the newest values. */
-function keep<Value>(kept: Map<string, Value>, key: string, value: Value): void {
-  kept.set(key, value);
-  const [oldest] = kept.keys();
-  if (kept.size > maxKeptCalls && oldest !== undefined) kept.delete(oldest);
-}
-
-function contextPart(context: readonly string[]): TextPart {
-  return { kind: 'text', text: hookText(context) };
-}
-
-/** Marks texts of hooks, so that the model can tell them from the user's words. */
-function hookText(texts: readonly string[]): string {
-  return `<hook>\n${texts.join('\n\n')}\n</hook>`;
-}
