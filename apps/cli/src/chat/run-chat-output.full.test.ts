@@ -40,6 +40,9 @@ const chatKinds = {
     await advanceUntilSettled(clock, fillSession(log, session, count));
     const chat = new TestChat({ ...options, log, clock, session });
     await chat.idle();
+    // The chat reads the start of a long session in the background, and the status line says so.
+    await chat.waitUntilGone('reading earlier messages');
+    await chat.quiet();
     return chat;
   },
   'that grew meanwhile': async (count: number, options: TestChatOptions) => {
@@ -97,6 +100,9 @@ async function waitForTextAndCode(chat: TestChat, text: string): Promise<void> {
   }
 }
 
+/** After this time, the frames of the spinner and the pieces of the answer have the same phase again. */
+const roundMs = 6000;
+
 async function streaming(open: (typeof chatKinds)['that was resumed'], count: number) {
   let draws = 0;
   const label = () => {
@@ -104,6 +110,8 @@ async function streaming(open: (typeof chatKinds)['that was resumed'], count: nu
     return 'script';
   };
   const chat = await open(count, { script: [words], pauseMs: 50, label });
+  // Both sessions start at the same point of the spinner, because more items took more time.
+  await chat.advance(roundMs - (chat.clock.now() % roundMs));
   chat.type(`Go${keys.enter}`);
   await waitForTextAndCode(chat, 'word1');
   return { chat, draws: () => draws };
