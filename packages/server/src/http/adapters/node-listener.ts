@@ -1,11 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Clock } from '@millrace/log';
 import { ConnectionLimit } from '../access/connection-limit.ts';
 import { onClientError } from '../error-reply.ts';
 import type { HttpLimits } from '../http-limits.ts';
 import { UnusedConnections } from '../open-connections.ts';
+import { ParseTurns } from './parse-turns.ts';
 
 interface NodeListenerOptions {
   readonly limits: HttpLimits;
@@ -19,6 +20,7 @@ interface NodeListenerOptions {
 export class NodeListener {
   readonly #options: NodeListenerOptions;
   readonly #connections: ConnectionLimit;
+  readonly #parseTurns = new ParseTurns();
   readonly #servers: Server[] = [];
   readonly #unusedConnections: UnusedConnections[] = [];
 
@@ -80,7 +82,7 @@ export class NodeListener {
       response.once('close', closeIdle);
       onRequest(request, response);
     });
-    server.on('connection', readInSlices);
+    this.#parseTurns.watch(server);
     // Without this listener, Node itself answers a request that expects anything else than '100-continue'. Such
     // requests would pass by all limits.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -115,24 +117,6 @@ async function closeServer(server: Server): Promise<void> {
 async function addressesOf(host: string): Promise<readonly string[]> {
   const found = await lookup(host, { all: true }).catch(() => []);
   return [...new Set(found.map(({ address }) => address))];
-}
-
-/** Maximum number of bytes that Node parses before it notices that a connection was closed. */
-const sliceBytes = 4096;
-
-/**
- * Passes the bytes of a connection to Node in slices, until the connection is closed. Node otherwise parses all
- * requests in a chunk of 64 KiB, also if the first of them closes the connection. Its work for these requests is many
- * times that of answered requests.
- */
-function readInSlices(socket: Socket): void {
-  const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
-  if (parse === undefined || others.length > 0) return;
-  socket.off('data', parse);
-  socket.on('data', (bytes: Buffer) => {
-    for (let at = 0; at < bytes.length && !socket.destroyed; at += sliceBytes)
-      parse.call(socket, bytes.subarray(at, at + sliceBytes));
-  });
 }
 
 /** Returns how often Node checks for requests that exceed their timeout, in milliseconds. */
