@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { folderWith } from '../testing/test-agent.ts';
 import { loadConfig } from './load-config.ts';
 import { ruleFromText } from './rule-text.ts';
+import { withoutRiskyParts } from './trust.ts';
 
 // A hostile project contains a millrace.json that the user has not trusted.
 
@@ -103,4 +104,16 @@ test.for([
 ] as const)('18.522: attack: a rule for %s could never match, so it is refused', ([text, way]) => {
   for (const decision of ['deny', 'ask'] as const)
     expect(() => ruleFromText(text, decision)).toThrow(way);
+});
+
+test('18.710: attack: the model of a project counts as the choice of the user', async () => {
+  const outer = folderWith({ 'project/millrace.json': JSON.stringify({ model: 'ollama/qwen3' }) });
+  const load = (args: object) => loadConfig({ args, env: {}, cwd: join(outer, 'project') });
+  expect(await load({})).toMatchObject({ model: 'ollama/qwen3', projectModel: 'ollama/qwen3' });
+  expect((await load({ model: 'ollama/qwen3' })).projectModel).toBeUndefined();
+});
+
+test('18.711: attack: a project without trust changes a setting that no list names', () => {
+  const settings = { theme: 'dark', plain: true, newSetting: true, store: 's.db' } as const;
+  expect(withoutRiskyParts(settings)).toEqual({ theme: 'dark', plain: true });
 });

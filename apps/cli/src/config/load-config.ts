@@ -52,7 +52,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const named = onlyFile === undefined ? undefined : await fileOnDisk(layers[0]);
   const permissions = denyOwnPaths(await mergePermissions(layered, args), storeFiles(store));
   return {
-    model: args.model ?? fromEnv.model ?? fromFiles('model'),
+    ...chosenModel(args.model ?? fromEnv.model, layers),
     models,
     reasoning: fromFiles('reasoning'),
     system: args.system ?? fromEnv.system ?? fromFiles('system'),
@@ -76,6 +76,17 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     foldersFile,
     untrusted,
   };
+}
+
+/** Returns the name of the model. The model of a project is not a choice of the user. */
+function chosenModel(
+  named: string | undefined,
+  layers: readonly Layer[],
+): Pick<Config, 'model' | 'projectModel'> {
+  const layer = layers.findLast(({ settings }) => settings.model !== undefined);
+  const model = named ?? layer?.settings.model;
+  const isOfProject = named === undefined && layer?.owner === 'project';
+  return { model, ...(isOfProject && { projectModel: model }) };
 }
 
 /** Returns the layer if its file can be read again at the next start. A pipe of a shell cannot. */

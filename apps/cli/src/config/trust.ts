@@ -15,12 +15,18 @@ export function riskyContent(settings: ConfigFile, userSettings: ConfigFile = {}
   return JSON.stringify(collectRiskyParts(settings, userSettings), null, 2);
 }
 
+/** The settings that any project may choose. A new setting needs trust until it is in this list. */
+const harmlessNames = [
+  ...(['$schema', 'model', 'system', 'reasoning', 'cache', 'compactAtTokens'] as const),
+  ...(['theme', 'notifications', 'plain', 'chain'] as const),
+] as const;
+
 /** Returns the settings without the risky parts. */
 export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
-  const { models, mcpServers, store, permissions, limits, sandbox, commands, webSearch, ...rest } =
-    settings;
-  const harmless = {
-    ...rest,
+  const { permissions, limits, sandbox, webSearch } = settings;
+  const chosen = harmlessNames.filter((name) => settings[name] !== undefined);
+  const harmless: ConfigFile = {
+    ...Object.fromEntries(chosen.map((name) => [name, settings[name]])),
     ...(webSearch === 'off' && { webSearch }),
     ...(limits && { limits: strictLimits(limits, userSettings) }),
     ...(sandbox?.profile === strictestProfile && { sandbox: { profile: strictestProfile } }),

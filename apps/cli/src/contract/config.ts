@@ -12,6 +12,8 @@ export interface Config {
    * The requested model: a key of `models`, `provider/model`, `demo`, or the plain name of a model.
    */
   readonly model?: string | undefined;
+  /** The same name if only the `millrace.json` of the project contains it. */
+  readonly projectModel?: string | undefined;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly reasoning?: ReasoningEffort | undefined;
   /** Additional instructions for the model. The built-in instructions and AGENTS.md also apply. */

@@ -15,6 +15,7 @@ import {
   notUsedText,
   refusedError,
   unknownModelError,
+  unknownOwnerError,
   windowWarning,
 } from './known-models.ts';
 import {
@@ -33,7 +34,7 @@ import { hostedSearch, openModel } from './open-model.ts';
 import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
-  readonly config: Pick<Config, 'model' | 'models' | 'reasoning' | 'webSearch'>;
+  readonly config: Pick<Config, 'model' | 'projectModel' | 'models' | 'reasoning' | 'webSearch'>;
   /** The folder that the demo model describes. */
   readonly cwd?: string | undefined;
   /** The table of models. Default: the user's own table, and then the built-in table. */
@@ -103,7 +104,7 @@ async function byName(name: string, options: ChooseOptions): Promise<ChosenModel
     case 'of': {
       const { provider } = named;
       const server = localServers.find((one) => one.name === provider);
-      if (server !== undefined) return requestFromServer(server, named.model, options);
+      if (server !== undefined) return requestFromServer(server, named.model, name, options);
       const model = named.model ?? vendors.find((one) => one.name === provider)?.models[0];
       if (model === undefined) throw await unknownModelError(name, options);
       return openConfigured({ provider, model }, asked, options);
@@ -125,11 +126,15 @@ const requestedTimeoutMs = 2000;
 async function requestFromServer(
   server: LocalServer,
   name: string | undefined,
+  asked: string,
   options: ChooseOptions,
 ): Promise<ChosenModel> {
   const found = await queryServer(server, { timeoutMs: requestedTimeoutMs, ...options });
   if (found === undefined) throw noServerError(server, name, options);
   const { refusal } = found;
+  // The project is not the user, and each user of the machine can listen on the port.
+  if (!found.isOwn && options.config.projectModel?.trim() === asked)
+    throw unknownOwnerError(found, asked);
   if (refusal !== undefined)
     throw refusedError(found, refusal, { ...options, model: name, isAsked: true });
   const model = name === undefined ? found.models[0] : findModel(name, found.models);

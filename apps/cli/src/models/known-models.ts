@@ -158,6 +158,12 @@ export function refusedError(
   return new ModelError('no_key', name, message);
 }
 
+/** Creates the error for a model of a server that the project names, and that belongs to nobody known. */
+export function unknownOwnerError(found: FoundServer, name: string): ModelError {
+  const message = `Cannot use ${name}, which the project chooses: ${notUsedText(found)}`;
+  return new ModelError('foreign_server', name, message);
+}
+
 const configAdvice = 'Add the model with its "apiKey" under "models" in millrace.json';
 
 /** Returns the variables to set. A key is sent only to a configured address. */

@@ -132,6 +132,21 @@ describe('a model server', () => {
     }
   });
 
+  test('18.710: attack: with an unknown owner is not used because the project names it', async () => {
+    const { ports, port } = await program('ollama');
+    const at = { ports, listeners: { platform: 'darwin' } as const };
+    const config = { model: 'ollama/qwen3', projectModel: 'ollama/qwen3', models: {} };
+    const error = await failure(chooseModel({ config, env: {}, ...at }));
+    expect([error.code, error.message]).toEqual([
+      'foreign_server',
+      expect.stringContaining('--model ollama'),
+    ]);
+    const env = { OLLAMA_HOST: `http://127.0.0.1:${port}` };
+    expect((await chooseModel({ config, env, ...at })).label).toBe('ollama/qwen3');
+    const other = { ...config, model: 'ollama' };
+    expect((await chooseModel({ config: other, env: {}, ...at })).label).toBe('ollama/qwen3');
+  });
+
   test('whose address is not a URL is an error', async () => {
     const [, , llama] = localServers;
     if (llama === undefined) throw new Error('There are fewer servers');

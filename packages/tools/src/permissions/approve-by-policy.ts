@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import type { Approval, ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
+import { errorCodeOf } from '../contract/workspace-error.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { deletesPath, type PolicyCall, pathOf } from './decide.ts';
@@ -141,9 +142,10 @@ async function deniedTarget(
   policy: PermissionPolicy,
 ): Promise<string | undefined> {
   for (const used of paths) {
-    // A path that cannot be resolved cannot be opened either, so this check accepts it.
-    const found = await realPathOf(policy.root, used.path).catch(() => undefined);
-    if (found === undefined) continue;
+    // A path that cannot be resolved cannot be opened either, so this check accepts it. A path of a process can.
+    const found = await realPathOf(policy.root, used.path).catch(errorCodeOf);
+    if (found === 'outside') return `${used.path} depends on the process that uses it`;
+    if (typeof found === 'string') continue;
     // If a program that expects a file gets a folder, it reads all entries of the folder.
     const isFolder =
       used.mustBeFile && (await lstat(found.real).catch(() => undefined))?.isDirectory();

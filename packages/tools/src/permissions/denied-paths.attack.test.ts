@@ -103,3 +103,22 @@ test('attack 46: an absolute path and a path in a folder are checked too', async
     expect(await commandRuling(root, 'grep -r b sub', { rules })).toBe('allow');
   }
 });
+
+// In the folder of a process, links lead elsewhere for the command than for the policy.
+test
+  .skipIf(process.platform !== 'linux')
+  .each([
+    'cat /proc/self/cwd/secret.txt',
+    'cat /proc/thread-self/cwd/secret.txt',
+    'cat /proc/self/task/../cwd/secret.txt',
+    'head -5 /dev/fd/../cwd/secret.txt',
+    'grep -r hush /proc/self/cwd/',
+    'cat cwd/secret.txt',
+  ])(
+  '18.709: attack: `%s` reads a denied file through the folder of a process',
+  async (command) => {
+    symlinkSync('/proc/self/cwd', join(root, 'cwd'));
+    const rules = [allowing.yes, denied];
+    expect(await commandRuling(root, command, { rules })).toBe('ask');
+  },
+);

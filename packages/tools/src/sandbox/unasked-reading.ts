@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { CheckedToolCall, StepInfo } from '@millrace/agent';
 import type { SandboxRequest } from '../contract/sandbox.ts';
+import { errorCodeOf } from '../contract/workspace-error.ts';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
@@ -288,8 +289,9 @@ async function namesReadablePaths(policy: PermissionPolicy, line: string): Promi
   for (const folder of folders)
     for (const path of paths) {
       // A path that cannot be resolved cannot be opened either, so this check accepts it.
-      const real = await realPathOf(folder, path).catch(() => undefined);
-      if (real === undefined) continue;
+      const real = await realPathOf(folder, path).catch(errorCodeOf);
+      if (real === 'outside') return false;
+      if (typeof real === 'string') continue;
       if (!lexicalPath(policy.root, real.real).isInside) return false;
       if (!policy.mayRead({ path: real.real, kind: 'read' })) return false;
     }

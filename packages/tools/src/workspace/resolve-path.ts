@@ -133,7 +133,8 @@ type RealPath = Pick<ResolvedPath, 'real' | 'exists' | 'linkTarget'>;
 /**
  * Resolves a path in the same way as the kernel, segment by segment. `..` is the parent of the folder that
  * was reached, so `link/../a` is next to the target of the link. `root` must be a real path. Missing segments
- * are kept, but `..` cannot follow them. The result may be outside the root.
+ * are kept, but `..` cannot follow them. The result may be outside the root. Throws the code `outside` if the path
+ * depends on the process that uses it.
  */
 export async function realPathOf(
   root: string,
@@ -152,6 +153,7 @@ export async function realPathOf(
       continue;
     }
     const next = join(here.real, segment);
+    if (isOwnProcess(next)) throw processPathError(given);
     // A path below a missing folder or below a file cannot be a link.
     const found = here.kind === 'folder' ? await placeAt(given, next) : 'missing';
     if (typeof found === 'string') {
@@ -190,6 +192,20 @@ async function placeAt(
       return 'missing';
     throw fromSystemError(given, error);
   }
+}
+
+/**
+ * True for the folder of this process in `/proc`. Its links, such as `cwd`, lead elsewhere for the program that uses
+ * the path. `/dev/fd` and `/dev/stdin` are links to this folder.
+ */
+function isOwnProcess(path: string): boolean {
+  return /^\/proc\/(?:self|thread-self|curproc)$/.test(path) || path === `/proc/${process.pid}`;
+}
+
+function processPathError(given: string): WorkspaceError {
+  const state =
+    'it leads through the folder of a process in /proc, so each program gets another file';
+  return new WorkspaceError('outside', given, state);
 }
 
 function noFolderError(given: string, { real, kind }: Place): WorkspaceError {
