@@ -25,6 +25,7 @@ import { exitCodes } from '../exit-code.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { openStore } from '../store/open-store.ts';
+import { sessionNames } from '../store/session-names.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { toolCall } from '../testing/run-print.ts';
 import { collect, finishedSession, withSubAgent } from '../testing/sessions.ts';
@@ -89,6 +90,14 @@ describe('list', () => {
     expect(code).toBe(exitCodes.done);
     expect(stdout).toMatch(/^aaaabbbb {2}\d{4}-\d\d-\d\d \d\d:\d\d {2,}First\n$/);
     expect(stderr).toBe('1 more in other folders: millrace sessions --all\n');
+  });
+
+  test('has the name of a session that the user named', async () => {
+    await inStore((log) => finishedSession(log, 'invoices', 'First', { cwd }));
+    await sessionNames({ store }, {}).set(sessionId('invoices'), 'May invoices');
+    expect((await run({})).stdout).toMatch(/^invoices .* {2}May invoices\n$/);
+    const { stdout } = await run({ json: true });
+    expect(JSON.parse(stdout)).toMatchObject([{ title: 'First', name: 'May invoices' }]);
   });
 
   test('with --all has this folder’s first, each with its folder', async () => {

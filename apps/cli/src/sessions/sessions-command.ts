@@ -6,6 +6,7 @@ import { exitCodes } from '../exit-code.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { withStore } from '../store/open-store.ts';
+import { sessionNames } from '../store/session-names.ts';
 import { deleteSessions } from './delete-sessions.ts';
 import { exportSessions } from './export-sessions.ts';
 import { importSessions } from './import-sessions.ts';
@@ -31,9 +32,10 @@ export async function sessionsCommand(options: SessionsCommandOptions): Promise<
   const { args, stdin, stdout, stderr, cwd, env, signal, clock, page } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
+  const names = sessionNames(options.config, env);
   const mustExist = args.action !== 'import';
   const code = await withStore({ ...options, mustExist }, ({ log }) =>
-    runAction({ args, log, output, notes, stdin, cwd, env, signal, clock, page }),
+    runAction({ args, log, names, output, notes, stdin, cwd, env, signal, clock, page }),
   );
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;

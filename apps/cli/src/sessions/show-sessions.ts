@@ -13,10 +13,14 @@ import {
 import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** Lists the sessions, newest first. With `--all`, the sessions of this folder come first. */
+/**
+ * Lists the sessions, newest first. With `--all`, the sessions of this folder come first. A session that the user named
+ * with `/name` is listed with its name.
+ */
 export async function listSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
-  const all = await listSummaries(log);
+  const names = await context.names.read();
+  const all = (await listSummaries(log)).map((one) => ({ ...one, name: names.get(one.id) }));
   const [here, elsewhere] = [
     all.filter((session) => session.cwd === cwd),
     all.filter((session) => session.cwd !== cwd),
@@ -33,14 +37,17 @@ export async function listSessions(context: SessionsContext): Promise<void> {
   else if (left > 0) await notes.write(`${left} more in other folders: ${way}\n`);
 }
 
+/** A session with the name that the user gave to it, if there is one. */
+type NamedSession = SessionSummary & { readonly name: string | undefined };
+
 interface RowOptions {
   readonly isWithFolder: boolean;
   readonly short: ShortId;
 }
 
-function rowOf(session: SessionSummary, { isWithFolder, short }: RowOptions): readonly string[] {
-  const { id, title, cwd, changedAt } = session;
-  const words = oneLine(title, 200) || '(no message)';
+function rowOf(session: NamedSession, { isWithFolder, short }: RowOptions): readonly string[] {
+  const { id, name, title, cwd, changedAt } = session;
+  const words = oneLine(name ?? title, 200) || '(no message)';
   const folder = isWithFolder ? [oneLine(cwd ?? '–', 200)] : [];
   return [short(id), formatDateTime(changedAt), stateText(session, short), ...folder, words];
 }

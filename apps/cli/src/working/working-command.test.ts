@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Host } from '../contract/host.ts';
 import { openStore } from '../store/open-store.ts';
+import { sessionNames } from '../store/session-names.ts';
 import { userItem } from '../store/session-summaries.ts';
 import { FakeKeyboard } from '../testing/fake-terminal.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
@@ -80,6 +81,16 @@ test('25: ps and top print what a session does now, its turn, tokens and cost', 
   const idle = hostOf(env);
   await workingCommand(top, idle.host);
   expect([idle.stdout.text, idle.stderr.text]).toEqual(['', 'No session has work.\n']);
+});
+
+test('ps and top print the name of a session that the user named', async () => {
+  const { env } = await startSession('refunds');
+  await sessionNames({ store: env.MILLRACE_STORE }, env).set(sessionId('refunds'), 'May refunds');
+  for (const args of [{ command: 'ps', json: false, color: true } as const, top]) {
+    const { host, stdout } = hostOf(env);
+    await workingCommand(args, host);
+    expect(stdout.text).toMatch(/refunds .* May refunds\n/);
+  }
 });
 
 test.each([80, 40])('ps and top fit a terminal with %i columns', async (columns) => {

@@ -13,6 +13,7 @@ import { listenForKeys } from '../input/keys/listen-for-keys.ts';
 import { Output } from '../print/output.ts';
 import { countOf, textTable } from '../print/text-table.ts';
 import { withStore } from '../store/open-store.ts';
+import { type SessionNames, sessionNames } from '../store/session-names.ts';
 import type { ShortId } from '../store/session-summaries.ts';
 import { clipCells } from '../text/cells/clip-text.ts';
 import { oneLine } from '../text/cells/printable.ts';
@@ -26,10 +27,11 @@ export async function workingCommand(args: PsArgs | TopArgs, host: Host): Promis
   const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
   const output = new Output(host.stdout);
   const notes = new Output(host.stderr, { name: 'standard error' });
+  const names = sessionNames(config, env);
   await withStore({ config, env }, async ({ log }) => {
     if (args.command === 'top' && host.stdout.isTTY === true && host.stdin.isTTY === true)
-      return showScreen(log, output, host);
-    const { sessions, short } = await workingSessions(log);
+      return showScreen({ log, names, output, host });
+    const { sessions, short } = await workingSessions(log, await names.read());
     if (args.command === 'ps' && args.json)
       return output.writeData(`${JSON.stringify(sessions, undefined, 2)}\n`);
     if (sessions.length === 0) return notes.write('No session has work.\n');
@@ -52,10 +54,10 @@ type Table = (
 ) => readonly string[];
 
 const psTable: Table = (sessions, short, columns) => {
-  const rows = sessions.map(({ id, state, driver, since, cwd, title }) => [
+  const rows = sessions.map(({ id, state, driver, since, cwd, title, name }) => [
     ...[short(id), state, oneLine(driver ?? '–', 40)],
     new Date(since).toLocaleString('sv-SE').slice(0, 16),
-    ...[oneLine(cwd ?? '–', 60), oneLine(title, 200)],
+    ...[oneLine(cwd ?? '–', 60), oneLine(name ?? title, 200)],
   ]);
   const head = ['SESSION', 'STATE', 'DRIVEN BY', 'SINCE', 'FOLDER', 'TITLE'];
   return textTable([head, ...rows], { columns, optional: [4, 3, 2] });
@@ -66,7 +68,7 @@ const topTable: Table = (sessions, short, columns) => {
     ...[short(session.id), oneLine(session.activity ?? session.state, 32)],
     formatDuration(systemClock.now() - session.since),
     ...[String(session.turn), formatTokens(session.tokens), formatMoney(session.costs) || '–'],
-    ...[oneLine(session.driver ?? '–', 24), oneLine(session.title, 200)],
+    ...[oneLine(session.driver ?? '–', 24), oneLine(session.name ?? session.title, 200)],
   ]);
   const head = ['SESSION', 'NOW', 'FOR', 'TURN', 'TOKENS', 'COST', 'DRIVEN BY', 'TITLE'];
   const options = { columns, rightAligned: [3, 4, 5], optional: [6, 3, 4, 5, 2] };
@@ -76,8 +78,15 @@ const topTable: Table = (sessions, short, columns) => {
 /** The time between two frames of `millrace top`. */
 const frameMs = 1000;
 
+interface ScreenOptions {
+  readonly log: Log;
+  readonly names: SessionNames;
+  readonly output: Output;
+  readonly host: Host;
+}
+
 /** Shows the sessions on the whole screen, until the user presses q, Esc or Ctrl-C. */
-async function showScreen(log: Log, output: Output, host: Host): Promise<void> {
+async function showScreen({ log, names, output, host }: ScreenOptions): Promise<void> {
   const { stream } = output;
   const clock = systemClock;
   const closed = Promise.withResolvers<'closed'>();
@@ -94,7 +103,7 @@ async function showScreen(log: Log, output: Output, host: Host): Promise<void> {
   await output.write(TerminalText.openScreen());
   try {
     for (;;) {
-      const { sessions, short } = await workingSessions(log);
+      const { sessions, short } = await workingSessions(log, await names.read());
       const { columns = 80, rows = 24 } = stream;
       const lines = screenLines(sessions, short, columns);
       await output.write(TerminalText.frame(lines.slice(0, rows - 1)));

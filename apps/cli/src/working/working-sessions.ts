@@ -15,6 +15,8 @@ import {
 export interface WorkingSession {
   readonly id: SessionId;
   readonly title: string;
+  /** The name that the user gave to the session with `/name`. Null if there is none. */
+  readonly name: string | null;
   readonly cwd: string | undefined;
   /**
    * `running`: a process drives it. `waiting`: it waits for an answer of the user. `queued`: a message waits
@@ -42,20 +44,30 @@ interface WorkingSessions {
   readonly short: ShortId;
 }
 
-/** Returns the sessions with work. It lists the store only once, because a store can have many sessions. */
-export async function workingSessions(log: Log): Promise<WorkingSessions> {
+/**
+ * Returns the sessions with work. It lists the store only once, because a store can have many sessions. `names` are
+ * those of `/name`. Default: none.
+ */
+export async function workingSessions(
+  log: Log,
+  names: ReadonlyMap<SessionId, string> = new Map(),
+): Promise<WorkingSessions> {
   const found: WorkingSession[] = [];
   const all = await log.list();
   const withWork = all.filter(({ hasWork, isDamaged }) => hasWork && !isDamaged);
   for await (const summary of summariesOf(log, withWork))
-    if (summary.cwd !== undefined) found.push(await describe(log, summary));
+    if (summary.cwd !== undefined) found.push(await describe(log, summary, names.get(summary.id)));
   return {
     sessions: found.sort((one, other) => other.since - one.since),
     short: shortIds(all.map(({ session }) => session)),
   };
 }
 
-async function describe(log: Log, summary: SessionSummary): Promise<WorkingSession> {
+async function describe(
+  log: Log,
+  summary: SessionSummary,
+  name: string | undefined,
+): Promise<WorkingSession> {
   const { id, title, cwd, holder, changedAt } = summary;
   const folded = await snapshot(log, id);
   const { asked, run, items } = folded;
@@ -63,7 +75,7 @@ async function describe(log: Log, summary: SessionSummary): Promise<WorkingSessi
   const state = asked.length > 0 ? 'waiting' : holder === undefined ? idle : 'running';
   const { input, output, costs } = totalUsage(folded);
   return {
-    ...{ id, title, cwd, state, driver: holder ?? null },
+    ...{ id, title, name: name ?? null, cwd, state, driver: holder ?? null },
     since: findLast(items, ({ kind }) => kind === 'user')?.startedAt ?? changedAt,
     activity: state === 'running' ? activityOf(folded) : null,
     turn: findLast(items, () => true)?.turn ?? 0,
