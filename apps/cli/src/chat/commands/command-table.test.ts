@@ -9,7 +9,7 @@ import { VirtualClock } from '../../../../../packages/providers/src/testing/virt
 import { finishedSession } from '../../testing/sessions.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { keys, TestChat, toolCalls } from '../../testing/test-chat.ts';
-import { commandTable, isCommand } from './command-table.ts';
+import { commandTable, isCommand, namesOfOtherAgents } from './command-table.ts';
 
 const isKnown = (text: string) => isCommand(text, commandTable);
 
@@ -20,6 +20,9 @@ test('a slash and a word is a command; a path or a sentence is not', () => {
   const texts = ['/usr/bin/env is a file', 'say /help', '//', '/3 of it', '/etc is what?'];
   expect(texts.map(isKnown)).toEqual([false, false, false, false, false]);
   expect(['/modle demo', '/qqqqqqqqqq'].map(isKnown)).toEqual([true, true]);
+  // A misspelled prompt of a server, and the name of a command in other agents.
+  expect(['/weather:trp Oslo', '/plan a trip to Oslo'].map(isKnown)).toEqual([true, true]);
+  expect(['/3:2 is the ratio', '/etc:/usr is what?'].map(isKnown)).toEqual([false, false]);
 });
 
 test('/help names every command and the keys', async () => {
@@ -27,6 +30,7 @@ test('/help names every command and the keys', async () => {
   await chat.send('/help');
   await chat.waitForText('Ctrl-R');
   expect(chat.terminal.text).toContain('/exit');
+  expect(chat.terminal.text).toMatch(/! +runs a command/);
   for (const { name, description } of commandTable) {
     expect(chat.terminal.text).toContain(name);
     expect(chat.terminal.text).toContain(description.slice(0, 30));
@@ -39,6 +43,21 @@ test('an unknown command suggests the nearest one', async () => {
   await chat.waitForText('✗ Unknown command /compct: did you mean /compact?');
   await chat.send('/qqqqqqqqqq');
   await chat.waitForText('✗ Unknown command /qqqqqqqqqq: /help lists all commands');
+  await chat.send('/weather:trip Oslo');
+  await chat.waitForText('✗ Unknown command /weather:trip: /help lists all commands');
+});
+
+test('a name of another agent suggests the command of this chat', async () => {
+  const chat = new TestChat();
+  await chat.send('/clear');
+  await chat.waitForText('✗ Unknown command /clear: did you mean /new?');
+  await chat.send('/Status');
+  await chat.waitForText('✗ Unknown command /Status: did you mean /cost?');
+  const names = commandTable.map(({ name }) => name);
+  for (const [name, own] of namesOfOtherAgents) {
+    expect(names).not.toContain(name);
+    expect(names).toContain(own.split(' ')[0]);
+  }
 });
 
 test('commands are offered while they are typed', async () => {

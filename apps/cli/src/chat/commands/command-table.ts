@@ -88,23 +88,50 @@ export function allCommands({ built }: Pick<CommandContext, 'built'>): readonly 
 /**
  * Returns true if a text is a slash command. Otherwise it is a message for the model. A command is
  * a slash and one word. A path has more slashes, so it is a message. If more words follow, the
- * first word must be similar to the name of a command. The name of a command from a file can have
- * further characters.
+ * first word must be similar to the name of a command, or have the form `/server:prompt`. The name
+ * of a command from a file can have further characters.
  */
 export function isCommand(text: string, commands: readonly SlashCommand[]): boolean {
   const typed = text.trim();
   const [word = ''] = typed.split(/\s/, 1);
   if (commands.some((one) => one.name === word.toLowerCase())) return true;
+  // A prompt of an MCP server, or a command of a plugin. It is misspelled, or its server is not connected yet.
+  if (/^\/[a-z][\w-]*:[\w-]+$/i.test(word)) return true;
   const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(typed) ?? [];
   if (name === '') return false;
   return rest === '' || nearestCommand(name, commands) !== undefined;
 }
 
+/**
+ * Commands of other coding agents, with the command of this chat for the same purpose. A user who types such a name
+ * gets the own name as a suggestion.
+ */
+export const namesOfOtherAgents: ReadonlyMap<string, string> = new Map([
+  ['/agents', '/skills'],
+  ['/approvals', '/permissions'],
+  ['/bashes', '/tasks'],
+  ['/branch', '/fork'],
+  ['/checkpoint', '/rewind'],
+  ['/clear', '/new'],
+  ['/context', '/cost'],
+  ['/continue', '/resume'],
+  ['/effort', '/thinking'],
+  ['/hotkeys', '/help'],
+  ['/memory', '/init'],
+  ['/plan', '/mode plan'],
+  ['/reasoning', '/thinking'],
+  ['/rename', '/name'],
+  ['/reset', '/new'],
+  ['/session', '/sessions'],
+  ['/stats', '/cost'],
+  ['/status', '/cost'],
+  ['/summarize', '/compact'],
+  ['/usage', '/cost'],
+]);
+
 function nearestCommand(name: string, commands: readonly SlashCommand[]): string | undefined {
-  return nearestName(
-    name,
-    commands.map((one) => one.name),
-  );
+  const names = commands.map((one) => one.name);
+  return namesOfOtherAgents.get(name.toLowerCase()) ?? nearestName(name, names);
 }
 
 /** Runs a slash command. Errors are printed. */
@@ -149,6 +176,7 @@ const keyHelp = [
   ['Ctrl-L', 'redraws the screen'],
   ['Up, Down', 'show earlier messages; Up withdraws a queued message'],
   ['@', 'mentions a file'],
+  ['!', 'runs a command immediately, as in a shell'],
 ] as const;
 
 /** Creates the /help command. `all` returns the table of commands, which also contains /help. */
