@@ -36,12 +36,15 @@ const secondsOf: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 24 * 36
 /** The longest lifetime of a token that the server accepts, in seconds. */
 const maxSeconds = 366 * 24 * 3600;
 
-/** Returns the number of seconds of a text such as `30m`, `4h` or `7d`. */
-export function parseTime(text: string): number {
+/**
+ * Returns the number of seconds of a text such as `30m`, `4h` or `7d`. `place` is the flag or the command whose text it
+ * is. Default: `--for`.
+ */
+export function parseTime(text: string, place = '--for'): number {
   const [, amount = '0', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const seconds = Number(amount) * (secondsOf[unit] ?? 0);
   if (seconds > 0 && seconds <= maxSeconds) return seconds;
-  throw new UsageError('--for takes minutes, hours or days: 30m, 4h or 7d, at most 366d');
+  throw new UsageError(`${place} takes minutes, hours or days: 30m, 4h or 7d, at most 366d`);
 }
 
 function parseUrl(text: string | undefined): string | undefined {

@@ -74,7 +74,7 @@ export const share: SlashCommand = {
     const canWrite = words.includes('write');
     const [time = '1h', ...others] = words.filter((word) => word !== 'write');
     if (others.length > 0) throw new Error('Use /share, /share write, or /share write 4h');
-    const seconds = parseTime(time);
+    const seconds = parseTime(time, '/share');
     if ((await log.info(session)) === undefined)
       return print(note('dim', 'This session has no message yet, so there is nothing to share.'));
     const { link, code, more } = await shareThis(context, canWrite, seconds);

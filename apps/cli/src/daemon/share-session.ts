@@ -1,7 +1,8 @@
 import { isLoopback } from '@millrace/server';
 import type { Env } from '../contract/host.ts';
+import { isInClone, pageFolder } from '../package-files.ts';
 import { askDaemon } from './control-socket.ts';
-import type { DaemonFiles } from './daemon-files.ts';
+import { type DaemonFiles, readState } from './daemon-files.ts';
 import { type QrCode, qrCode } from './qr-code.ts';
 import { ensureDaemon } from './start-daemon.ts';
 
@@ -36,13 +37,35 @@ export async function shareSession(
   const rights = canWrite
     ? 'Everybody with the link can read this session, send, change and delete messages, approve calls, stop the run and delete the session'
     : 'Everybody with the link can read this session and its later messages, and nothing else';
-  const isLocal = isLoopback(new URL(link).hostname);
-  const where = isLocal
-    ? ['The link works on this machine. For a phone, put a proxy in front: --url <its address>.']
-    : [];
+  const { pid } = (await readState(files.state)) ?? {};
+  const notes = linkNotes(link, { hasPage: pageFolder() !== undefined, pid });
   const code = qrCode(link);
   const lines = code === undefined ? [] : qrLines(code);
-  return { link, code: lines, more: [`${rights}, until ${until}.`, ...where] };
+  return { link, code: lines, more: [`${rights}, until ${until}.`, ...notes] };
+}
+
+interface LinkState {
+  /** True if the web page is built. The daemon serves it. */
+  readonly hasPage: boolean;
+  /** The process id of the daemon, if it is known. */
+  readonly pid: number | undefined;
+}
+
+/** Returns sentences about the places in which a link works. */
+export function linkNotes(link: string, { hasPage, pid }: LinkState): readonly string[] {
+  const where = isLoopback(new URL(link).hostname)
+    ? [
+        'The link works on this machine. For a phone, put a proxy in front of the daemon, and create the link with millrace share --url <address of the proxy>.',
+      ]
+    : [];
+  if (hasPage) return where;
+  const build = isInClone() ? 'npm run build:all in the clone' : 'a new installation';
+  // A daemon looks for the page only when it starts.
+  const end = pid === undefined ? 'end the daemon' : `end the daemon (kill ${pid})`;
+  return [
+    ...where,
+    `Browsers cannot show the link yet, because the web page is missing. To add it: ${build}. Then ${end}, and create the link again.`,
+  ];
 }
 
 /** Returns the lines of a QR code for a terminal, with its margin. Two modules are one character. */

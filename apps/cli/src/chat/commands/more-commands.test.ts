@@ -72,6 +72,12 @@ test('/model with a part of a name offers the models that have it, with prices',
   expect(chat.terminal.screen).not.toContain('demo');
 });
 
+test('/share names itself if its time is wrong', async () => {
+  const chat = new TestChat();
+  await chat.send('/share forever');
+  await chat.waitForText('✗ /share takes minutes, hours or days: 30m, 4h or 7d');
+});
+
 test('/search finds a text in messages, answers and calls', async () => {
   const chat = new TestChat({ script: ['The timeout is 5 s.'], columns: 120 });
   await chat.send('What about the TIMEOUT here?');
