@@ -189,7 +189,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace sessions show <id> [--json]',
       'millrace sessions delete <id>… [--yes]',
       'millrace sessions export <id>… [--output <file>]',
-      'millrace sessions export <id>… <file.html>',
+      'millrace sessions export <id>… <file.html|file.md|file.jsonl>',
       'millrace sessions import [file]…',
       'millrace sessions pin <id> [folder] --agents <file>',
     ],
@@ -207,6 +207,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
         'millrace sessions export last talk.html',
         'write a page that replays the session in any browser, without a server',
       ],
+      ['millrace sessions export last talk.md', 'write the transcript for reading'],
       [
         'millrace sessions pin last recordings --agents agents.ts',
         'make it a recording for millrace test; known forms of keys are masked',

@@ -100,6 +100,10 @@ describe('commands', () => {
       { command: 'sessions', action: 'export', operands: ['a', 'b'], output: 'c' },
     ],
     [
+      'sessions export a b.md',
+      { command: 'sessions', action: 'export', operands: ['a'], output: 'b.md' },
+    ],
+    [
       'sessions delete a --yes',
       { command: 'sessions', action: 'delete', operands: ['a'], yes: true },
     ],

@@ -39,9 +39,11 @@ export function sessionsArgs(line: CommandLine): SessionsArgs {
   const [word = 'list', ...operands] = line.operands;
   const action = actions.find((name) => name === word) ?? unknownAction(word);
   const named = flagText(line, 'output');
-  // `export <id> x.html` is short for `export <id> --output x.html`.
+  // `export <id> x.html` is short for `export <id> --output x.html`. The ending distinguishes a file from an id.
   const isFile =
-    action === 'export' && named === undefined && /\.html?$/i.test(operands.at(-1) ?? '');
+    action === 'export' &&
+    named === undefined &&
+    /\.(?:html?|md|jsonl)$/i.test(operands.at(-1) ?? '');
   const output = isFile ? operands.pop() : named;
   checkOperands(action, operands);
   checkFlags(action, line);

@@ -6,24 +6,34 @@ import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
 import { Output, OutputError } from '../print/output.ts';
 import { findChildSessions } from '../store/child-sessions.ts';
-import { findSession } from '../store/session-summaries.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
+import { printable } from '../text/cells/printable.ts';
 import { exportHtml } from './export-html.ts';
 import type { SessionsContext } from './sessions-context.ts';
+import { sessionDocument } from './show-sessions.ts';
 
 /**
  * Exports sessions as JSON lines. Each session has lines for its blobs, its header and its records. The
  * sessions of its sub-agents follow in the same form. `millrace sessions import` reads this format. If the
- * name of the output file ends in `.html`, the export writes an HTML document that replays the sessions.
+ * name of the output file ends in `.html`, the export writes an HTML document that replays the sessions. If
+ * the name ends in `.md`, the export writes the transcripts for reading, without those of sub-agents.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd, env, page } = context;
-  const found = new Set<SessionId>();
-  for (const which of args.operands)
-    found.add((await findSession(log, which, { cwd, flags: args })).id);
+  const sessions = new Map<SessionId, SessionSummary>();
+  for (const which of args.operands) {
+    const session = await findSession(log, which, { cwd, flags: args });
+    sessions.set(session.id, session);
+  }
+  const found = new Set(sessions.keys());
   if (args.output === undefined) return writeAll(log, found, output);
-  const html = isHtml(args.output) ? await exportHtml(log, found, { env, page }) : undefined;
+  const text = isHtml(args.output)
+    ? await exportHtml(log, found, { env, page })
+    : isMarkdown(args.output)
+      ? await documents(log, sessions.values())
+      : undefined;
   await writeToFile(args.output, (file) =>
-    html === undefined ? writeAll(log, found, file) : file.writeData(html),
+    text === undefined ? writeAll(log, found, file) : file.writeData(text),
   );
   const what = found.size === 1 ? `session ${[...found][0]}` : `${found.size} sessions`;
   await notes.write(`Exported ${what} to ${args.output}\n`);
@@ -32,6 +42,17 @@ export async function exportSessions(context: SessionsContext): Promise<void> {
 /** Returns true if the export writes an HTML document to a file with this name. */
 export function isHtml(path: string): boolean {
   return /\.html?$/i.test(path);
+}
+
+function isMarkdown(path: string): boolean {
+  return /\.md$/i.test(path);
+}
+
+/** Returns transcripts for reading. A terminal may show the file, so control characters are replaced. */
+async function documents(log: Log, sessions: Iterable<SessionSummary>): Promise<string> {
+  const texts: string[] = [];
+  for (const session of sessions) texts.push(await sessionDocument(log, session));
+  return printable(texts.join('\n'));
 }
 
 async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output): Promise<void> {

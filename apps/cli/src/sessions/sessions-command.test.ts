@@ -288,6 +288,15 @@ describe('export and import', () => {
     expect(again.stdout).toBe(stdout);
   });
 
+  test('to a file with the ending .md write the transcript for reading', async () => {
+    await inStore((log) => finishedSession(log, 'one', 'First \u001b[2J', { cwd }));
+    const output = join(folder(), 'talk.md');
+    await run({ action: 'export', operands: ['one'], output });
+    const text = readFileSync(output, 'utf8');
+    expect(text).toMatch(/^# Session one\n\n\/here, .*\n\n## You\n\nFirst/);
+    expect(text).not.toContain('\u001b');
+  });
+
   test('by a file that only its owner may read take the sub-agents along', async () => {
     const { session, child } = await inStore((log) => withSubAgent(log, 'one', cwd));
     const output = join(folder(), 'export.jsonl');

@@ -1,5 +1,5 @@
 import { encodeTranscript, type Item, liveTranscript, type Part } from '@millrace/core';
-import { snapshot } from '@millrace/log';
+import { type Log, snapshot } from '@millrace/log';
 import { commandHint } from '../args/command-hint.ts';
 import { countOf, textTable } from '../print/text-table.ts';
 import {
@@ -76,12 +76,19 @@ function emptyMessage(cwd: string, elsewhere: number, way: string): string {
 export async function showSession({ args, log, output, cwd }: SessionsContext): Promise<void> {
   const [which = 'last'] = args.operands;
   const session = await findSession(log, which, { cwd, flags: args });
-  const items = liveTranscript(await snapshot(log, session.id));
-  if (args.json) return output.writeData(`${encodeTranscript(items)}\n`);
-  const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');
-  const text = `# Session ${session.id}\n\n${about}\n\n${transcriptMarkdown(items)}`;
+  if (args.json) {
+    const items = liveTranscript(await snapshot(log, session.id));
+    return output.writeData(`${encodeTranscript(items)}\n`);
+  }
   // The transcript is for readers. Programs such as `less -R` would pass control characters to the terminal.
-  await output.write(text);
+  await output.write(await sessionDocument(log, session));
+}
+
+/** Returns the transcript of a session as Markdown, with its id, its folder and its time at the start. */
+export async function sessionDocument(log: Log, session: SessionSummary): Promise<string> {
+  const items = liveTranscript(await snapshot(log, session.id));
+  const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');
+  return `# Session ${session.id}\n\n${about}\n\n${transcriptMarkdown(items)}`;
 }
 
 const headingByKind: { readonly [Kind in Item['kind']]: string } = {
