@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { listenForRedirect, type RedirectListenerOptions } from './redirect-listener.ts';
 
@@ -40,6 +41,26 @@ test('18.693: attack: a state in the wrong place, a longer path and a part of th
   const returned = await listener.returned(new AbortController().signal);
   expect(returned.get('code')).toBe('<script>');
 });
+
+test.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
+  '18.712: attack: another user of the machine knows the state and returns a code of their own account',
+  async () => {
+    const { listener, request } = await start({ host: 'localhost', stateIn: 'path' });
+    const nobody = 65_534;
+    const program = `fetch(process.argv[1]).then(({ status }) => console.log(status))`;
+    const statusAs = (uid: number) =>
+      new Promise<string>((resolve, reject) => {
+        const args = ['-e', program, `${listener.redirectUri}?code=${uid}`];
+        execFile(process.execPath, args, { uid, gid: uid, cwd: '/', env: {} }, (error, stdout) =>
+          error === null ? resolve(stdout.trim()) : reject(error),
+        );
+      });
+    expect(await statusAs(nobody)).toBe('400');
+    expect(await request(`${listener.redirectUri}?code=own`)).toMatchObject({ status: 200 });
+    const returned = await listener.returned(new AbortController().signal);
+    expect(returned.get('code')).toBe('own');
+  },
+);
 
 test('unknown options are refused', async () => {
   await expect(listenForRedirect({ hosts: 'x' } as never)).rejects.toThrow('hosts');

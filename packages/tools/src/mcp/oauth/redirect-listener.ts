@@ -3,14 +3,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { abortable } from '../../abortable.ts';
 import { assertKnownOptions } from '../../known-options.ts';
+import { isFromOtherUser } from './connection-owner.ts';
 
 /** Waits for the browser to return from a login page. */
 export interface RedirectListener {
   /** The address to which the browser returns. */
   readonly redirectUri: string;
-  /** A random text. Only the login page that this program opened knows it. */
+  /** A random text for the login page. Other users of the machine can read it, if a browser was started. */
   readonly state: string;
-  /** Resolves with the parameters of the first return that has the right state. */
+  /**
+   * Resolves with the parameters of the first return that has the right state. On Linux, a return of a different
+   * user of the machine does not count.
+   */
   returned(signal: AbortSignal): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
@@ -50,7 +54,12 @@ export async function listenForRedirect(
     { requestTimeout: 10_000, maxHeaderSize: 16_384 },
     (request, response) => {
       const found = returnOf(request, redirectUri, stateIn);
-      const isReturn = found !== undefined && !isOver && isSame(found.state, state);
+      // The address of the login page is an argument of the browser, so other users of the machine can read it.
+      const isReturn =
+        found !== undefined &&
+        !isOver &&
+        isSame(found.state, state) &&
+        !isFromOtherUser(request.socket);
       if (isReturn) {
         isOver = true;
         resolve(found.parameters);
