@@ -34,7 +34,15 @@ export const checkKeys: Check = async ({ env, config }) => {
   ];
   if (found.length > 0) return found;
   const text = 'No provider key is set';
-  const advice = `Set one of ${vendors.map(({ keyVariables }) => keyVariables[0]).join(', ')}`;
+  const keyless = Object.entries(config?.models ?? {}).find(([, { provider }]) =>
+    vendors.every(({ name }) => name !== provider),
+  );
+  if (keyless !== undefined) {
+    const reason = `The model ${keyless[0]} is used without a key`;
+    return [{ about: keysTopic, state: 'ok', text: `${text}. ${reason}` }];
+  }
+  const variables = vendors.map(({ keyVariables }) => keyVariables[0]).join(', ');
+  const advice = `Log in with millrace login openrouter, or set one of ${variables}`;
   return [{ about: keysTopic, state: 'warn', text, advice }];
 };
 

@@ -91,6 +91,20 @@ describe('a machine without anything', () => {
     expect(findings.some(({ state }) => state === 'fail')).toBe(false);
   });
 
+  test('needs no key if a model without a key is configured', async () => {
+    const config = join(folder(), 'keyless.json');
+    const args = { command: 'doctor', json: true, color: true, config } as const;
+    const keysOf = async (model: object) => {
+      writeFileSync(config, JSON.stringify({ model: 'ours', models: { ours: model } }));
+      return (await examine({}, { args })).on('keys');
+    };
+    const own = { provider: 'compatible', model: 'm', baseUrl: `${here()}/v1` };
+    expect(await keysOf(own)).toMatchObject(
+      [{ state: 'ok', text: /The model ours is used/ }].map(any),
+    );
+    expect(await keysOf({ provider: 'openai', model: 'm' })).toMatchObject([{ state: 'warn' }]);
+  });
+
   test('names a key of a login, and how to log in again', async () => {
     const openRouter = await startOpenRouter();
     const folderOfKeys = join(home, '.config/millrace');
@@ -114,7 +128,9 @@ describe('a machine without anything', () => {
     const { stdout } = await examine({}, { args });
     expect(stdout).toMatch(/^ok {4}No configuration file/);
     expect(stdout).toContain('\nok    Node 24.1.0\n');
-    expect(stdout).toMatch(/\nwarn {2}No provider key is set\n {6}→ Set one of /);
+    expect(stdout).toMatch(
+      /\nwarn {2}No provider key is set\n {6}→ Log in with millrace login openrouter, or set one of /,
+    );
     const painted = await examine({ FORCE_COLOR: '1' }, { args });
     expect(painted.stdout).toContain('\u001b[32mok  \u001b[39m  Node 24.1.0\n');
   });
