@@ -377,6 +377,18 @@ test('/compact summarises older messages', async () => {
   await chat.waitForText('The context is short (');
 });
 
+test('/compact reports that there is nothing to summarise', async () => {
+  const chat = new TestChat({ script: ['Hello.', 'Bye.'] });
+  await chat.send('Hi');
+  await chat.waitForText('Hello.');
+  await chat.send('/compact');
+  await chat.waitForText('The conversation is too short for a summary. Nothing was summarised.');
+  await chat.send('Ciao');
+  await chat.waitForText('Bye.');
+  await chat.idle();
+  expect(chat.terminal.text.split('too short for a summary')).toHaveLength(2);
+});
+
 test('/replay shows the original durations at any speed', async () => {
   const clock = new VirtualClock();
   const wait = defineTool({

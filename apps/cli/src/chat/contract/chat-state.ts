@@ -44,6 +44,8 @@ export interface ChatState {
   readonly isSummarising: boolean;
   /** True if the summary of the current turn has text. */
   readonly hasSummary: boolean;
+  /** True after a command to summarise the conversation, until there is a summary or the run ends. */
+  readonly awaitsSummary: boolean;
   /** The last reasoning that was printed. The user can unfold it. */
   readonly lastThought: string | undefined;
   readonly stats: UsageStats;

@@ -20,6 +20,7 @@ export function emptyChat(session: SessionId): ChatState {
       isStopping: false,
       isSummarising: false,
       hasSummary: false,
+      awaitsSummary: false,
       isPlanning: false,
       tasks: [],
       lastThought: undefined,

@@ -18,6 +18,7 @@ export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queu
     return { ...state, queued: state.queued.filter((one) => one.key !== command['key']) };
   if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
   const { type, rule } = command;
+  if (type === 'compact') return { ...state, awaitsSummary: true };
   if (type === 'revoke')
     return { ...state, sessionRules: state.sessionRules.filter((one) => one !== rule) };
   const decided = decidedCall(event);

@@ -6,7 +6,14 @@ import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry } from '../contract/entry.ts';
 import { isOfAttempt, mapEntries, release, withEntry, withNote } from './entries.ts';
 import { foldQueuedCommand } from './fold-commands.ts';
-import { emptyAnswerNote, errorText, problemText, reasonSuffix, stopNote } from './outcome-text.ts';
+import {
+  emptyAnswerNote,
+  errorText,
+  noSummaryNote,
+  problemText,
+  reasonSuffix,
+  stopNote,
+} from './outcome-text.ts';
 import { isOver } from './tool-card.ts';
 import { finishResponse, reportChildUsage, reportUsage, startResponse } from './usage-stats.ts';
 
@@ -174,10 +181,11 @@ function finishRun(before: ChatState, { stop }: EventOf<'run_finished'>): ChatSt
     hasFailed,
     isStopping: false,
     isSummarising: false,
+    awaitsSummary: false,
     retry: undefined,
     isHeld: stop.reason !== 'stop',
   };
-  const noteBlock = state.isStopReported ? undefined : stopNote(stop);
+  const noteBlock = state.isStopReported ? undefined : (stopNote(stop) ?? noSummaryNote(state));
   const left = mapEntries(over, (entry) => ('end' in entry ? { ...entry, end: 'done' } : entry));
   if (noteBlock === undefined) return left;
   const endsWithWait = stop.reason === 'parked';
@@ -207,7 +215,13 @@ function reportCompaction(
     itemIds.length === 0 && clipped.length > 0 ? shortened : summarized,
   );
   const stats = { ...state.stats, contextTokens: undefined };
-  const compacted = { ...state, stats, overflowError: undefined, isCompacted: true };
+  const compacted = {
+    ...state,
+    stats,
+    overflowError: undefined,
+    isCompacted: true,
+    awaitsSummary: false,
+  };
   return withNote(compacted, { turn, attempt }, noteBlock);
 }
 

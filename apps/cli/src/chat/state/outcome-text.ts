@@ -44,6 +44,12 @@ export function emptyAnswerNote(
   return isEmpty ? note('dim', '(the model returned no answer)') : undefined;
 }
 
+/** Returns a note if the user wanted a summary, and the agent found nothing to summarise. */
+export function noSummaryNote({ awaitsSummary }: ChatState): NoteBlock | undefined {
+  const text = 'The conversation is too short for a summary. Nothing was summarised.';
+  return awaitsSummary ? note('dim', text) : undefined;
+}
+
 /** Describes an unusual end of a turn or run. Returns undefined for a normal end. */
 export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
   switch (reason) {
