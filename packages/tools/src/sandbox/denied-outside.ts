@@ -1,8 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { SandboxError } from '../contract/sandbox.ts';
 import type { PermissionPolicy } from '../permissions/permission-policy.ts';
 import { isInside } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
+import { secondPlaces } from './places/mount-table.ts';
 
 /** The result of a search for denied paths. */
 export interface Found {
@@ -60,4 +62,26 @@ export async function findOutside(
     else if (named.has(glob) || !searchesLinks) gap ??= `${glob} cannot be hidden`;
   }
   return { hide, gap };
+}
+
+/**
+ * Finds the paths in the workspace at which mounts show hidden paths again. The sandbox hides these paths by itself.
+ * There is a gap if such a path contains the workspace, or if more than `max` paths must be hidden.
+ */
+export function findMounted(root: string, hide: readonly string[], max: number): Found {
+  try {
+    const others = secondPlaces(hide, ['/']);
+    const above = others.find((path) => isInside(path, root));
+    const inside = others.filter((path) => isInside(root, path));
+    if (above !== undefined)
+      return { hide: inside, gap: `a mount shows a denied path at ${above}` };
+    const isFull = hide.length + others.length > max;
+    return {
+      hide: inside,
+      gap: isFull ? 'mounts show denied paths at too many places' : undefined,
+    };
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    return { hide: [], gap: error.message };
+  }
 }

@@ -14,7 +14,7 @@ import {
   pathMatcher,
 } from '../workspace/match-path.ts';
 import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
-import { type Found, findOutside, isProgramPlace } from './denied-outside.ts';
+import { type Found, findMounted, findOutside, isProgramPlace } from './denied-outside.ts';
 import { isInClosedView } from './places/closed-view.ts';
 
 /** The paths that the rules of a policy deny for commands. */
@@ -60,16 +60,18 @@ export async function findDeniedPaths(
   if (globs.length === 0) return nothing;
   const outside = await findOutside(policy, globs);
   const inside = await findInside(policy, tool);
-  const all = [...outside.hide, ...inside.hide];
+  const found = [...outside.hide, ...inside.hide];
   // With a gap, the sandbox still hides the paths that were found, because a user can approve the command.
-  const hide = [...new Set(all)].slice(0, maxHidden);
-  const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
+  const hide = [...new Set(found)].slice(0, maxHidden);
+  const tooMany = found.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
   const { links, tooMany: rule } = policy.deniedLinks(tool);
   const unclear = rule && `the rule for ${rule} has too many links to follow`;
   const gap = unclear ?? tooMany ?? inside.gap ?? outside.gap ?? inside.stores.gap(policy, tool);
   const kept = await leadingTo(links, hide);
-  const pin = foldersAbove(policy.root, [...hide, ...kept]);
-  return { hide, pin, links: kept, ...(gap !== undefined && { gap }) };
+  const mounted = findMounted(policy.root, hide, maxHidden);
+  const pin = foldersAbove(policy.root, [...hide, ...mounted.hide, ...kept]);
+  const all = gap ?? mounted.gap;
+  return { hide, pin, links: kept, ...(all !== undefined && { gap: all }) };
 }
 
 /** Returns the links that lead to one of the paths, or to a folder that contains one of them. */

@@ -5,6 +5,7 @@ import type { FoundRepository, RepositorySearch } from '../git/repositories/repo
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { entryOf, followLinks, maxLinks, pathFollower } from '../workspace/real-form.ts';
 import { type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
+import { currentMounts, secondPlaces } from './places/mount-table.ts';
 
 /**
  * A path with the actions that a confined command must not perform on it. `pinned` means that the command
@@ -85,11 +86,16 @@ export function planGuards(options: PlanOptions): GuardPlan {
   const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
     resolve(root, path),
   );
-  for (const path of options.programs) planner.guard(path, 'program');
-  for (const path of ofGit.pinned) planner.guard(path, 'pinned');
-  for (const path of [...ofGit.guarded, ...startUp]) planner.guard(path, 'read-only');
-  for (const path of protect) planner.guard(path, 'settings');
-  for (const path of [...keys, ...hide]) planner.guard(path, 'hidden');
+  const mounts = currentMounts();
+  const guardAll = (paths: readonly string[], as: GuardReason) => {
+    const all = [...paths, ...secondPlaces(paths, writable, mounts)];
+    for (const path of all) planner.guard(path, as);
+  };
+  guardAll(options.programs, 'program');
+  guardAll(ofGit.pinned, 'pinned');
+  guardAll([...ofGit.guarded, ...startUp], 'read-only');
+  guardAll(protect, 'settings');
+  guardAll([...keys, ...hide], 'hidden');
   return { ...planner.plan(), repositories: ofGit.below };
 }
 
@@ -112,7 +118,9 @@ export function extendPlan(
   const planner = new Planner(writable, plan);
   for (const path of appeared) planner.hideElsewhere(path);
   for (const path of links) planner.keepLink(path);
-  for (const path of protect) planner.guard(resolve(root, path), 'settings');
+  const settings = protect.map((path) => resolve(root, path));
+  for (const path of [...settings, ...secondPlaces(settings, writable)])
+    planner.guard(path, 'settings');
   const { guarded, watched, modes, kept: added } = planner.plan();
   const isGuarded = new Set(guarded.map(({ path }) => path));
   const isKnown = new Set(plan.kept.map(({ path }) => path));

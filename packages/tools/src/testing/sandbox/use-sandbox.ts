@@ -46,6 +46,17 @@ export interface AttackedAgent {
   run(command: string, request?: Partial<SandboxedRequest>): Promise<string>;
 }
 
+/** The setting of an agent. */
+interface AgentSetting {
+  /**
+   * Returns commands of a shell that mount file systems for this agent only. The test must run as root. Default: the
+   * agent has the mounts of the system, and all tests of a file share it.
+   */
+  readonly mount?:
+    | ((at: Pick<AttackedAgent, 'workspace' | 'outside' | 'home'>) => string)
+    | undefined;
+}
+
 interface RunningAgent {
   readonly child: ChildProcess;
   ask(request: SandboxedRequest): Promise<SandboxedAnswer>;
@@ -60,6 +71,7 @@ const agents = new Map<string, RunningAgent>();
 export async function attackAgent(
   user: (typeof sandboxUsers)[number],
   context: Pick<TestContext, 'skip'>,
+  { mount }: AgentSetting = {},
 ): Promise<AttackedAgent> {
   const base = join(import.meta.dirname, '../../../../../node_modules/.cache');
   mkdirSync(base, { recursive: true });
@@ -73,8 +85,10 @@ export async function attackAgent(
   };
   for (const path of [workspace, outside, home]) mkdirSync(path);
   for (const path of [folder, workspace, outside, home]) give(path);
-  const agent = agents.get(user) ?? startAgent(user);
-  agents.set(user, agent);
+  const script = mount?.({ workspace, outside, home });
+  const name = script === undefined ? user : folder;
+  const agent = agents.get(name) ?? startAgent(user, script);
+  agents.set(name, agent);
   const run: AttackedAgent['run'] = async (command, request = {}) => {
     const input = { command: `export HOME='${home}'\n${command}` };
     const answer = await agent.ask({ root: workspace, input, ...request });
@@ -95,11 +109,14 @@ export async function attackAgent(
   };
 }
 
-function startAgent(user: (typeof sandboxUsers)[number]): RunningAgent {
+/** Starts an agent. A shell runs `script` as root before it, and only the agent sees the mounts of the script. */
+function startAgent(user: (typeof sandboxUsers)[number], script?: string): RunningAgent {
   const program = bundledProgram(new URL('sandboxed-agent.ts', import.meta.url));
   const node = [process.execPath, program];
   const drop = ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--'];
-  const [command = '', ...args] = user === 'nobody' ? [...drop, ...node] : node;
+  const own =
+    script === undefined ? [] : ['unshare', '-m', 'sh', '-ec', `${script}\nexec "$@"`, '-'];
+  const [command = '', ...args] = [...own, ...(user === 'nobody' ? drop : []), ...node];
   const env = { ...process.env, ...codeCacheOf(user), AGENT_API_KEY: agentKey, NODE_OPTIONS: '' };
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
   const lines = createInterface({ input: child.stdout });
