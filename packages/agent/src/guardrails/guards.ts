@@ -20,7 +20,7 @@ import { contextItems, offeredTools } from '../context/build-request.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { itemDrafts, responseFinished } from '../state/drafts.ts';
+import { closeClientItems, itemDrafts, responseFinished } from '../state/drafts.ts';
 import {
   answerDrafts,
   changedInput,
@@ -78,7 +78,9 @@ export class Guards {
   pending(turn: TurnState, unanswered: readonly ToolCallPart[]): GuardrailPlace | undefined {
     if (turn.halt !== undefined || turn.isCompaction) return undefined;
     if (turn.stop === undefined)
-      return openInput(this.#context) === undefined ? undefined : 'input';
+      return this.#isStreamedInput() || openInput(this.#context) !== undefined
+        ? 'input'
+        : undefined;
     if (this.#isOutputOpen(turn)) return 'output';
     const isOpen = unanswered.some((call) => this.#callGuardrails(turn, call).length > 0);
     return turn.stop.reason === 'tool_use' && isOpen ? 'tool_call' : undefined;
@@ -108,7 +110,14 @@ export class Guards {
     return this.#context.settings.guardrails.filter((one) => one.on === on);
   }
 
+  /** Returns true if a client still streams an item. After a check, the client could change its text. */
+  #isStreamedInput(): boolean {
+    const { state } = this.#context.journal;
+    return this.#guardrails('input').length > 0 && closeClientItems(state).length > 0;
+  }
+
   async #checkInput({ turn }: TurnState): Promise<GuardOutcome> {
+    if (this.#isStreamedInput()) await this.#write(closeClientItems(this.#context.journal.state));
     const found = openInput(this.#context);
     if (found === undefined) return { type: 'checked' };
     const { journal, settings } = this.#context;

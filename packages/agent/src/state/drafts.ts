@@ -144,6 +144,21 @@ function closePart({ id, begin, text }: OpenPart, why: RetractReason): DraftReco
   return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...length } };
 }
 
+/**
+ * Returns the records that end the items of clients whose parts are still open. No later delta can then change
+ * these items.
+ */
+export function closeClientItems({ open }: FoldState): readonly DraftRecord[] {
+  const parts = open.filter(({ id }) => attemptOf(id).turn === 0);
+  const owners = new Set(parts.map(({ begin }) => begin.itemId));
+  return [
+    ...parts.map((part) => closePart(part, 'interrupted')),
+    ...[...owners].map((itemId): DraftRecord => {
+      return { turn: 0, attempt: 0, fact: { type: 'item_finished', itemId } };
+    }),
+  ];
+}
+
 export function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
   return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
 }

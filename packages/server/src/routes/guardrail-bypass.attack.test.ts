@@ -93,6 +93,25 @@ test.each([
   expect(sent()).not.toContain('magic');
 });
 
+test.each(['user', 'agent'])(
+  '18.692: attack: a message of the author %s that still streams changes after its check',
+  async (author) => {
+    const task_id = taskId;
+    const of = (content: string) => ({ task_id, content: text(content, author) });
+    const open = { ...of('hi'), streaming_status: 'IN_PROGRESS' };
+    const { id } = await send('POST', '/messages', open);
+    await say(text('go'));
+    expect(sent()).toContain('"hi"');
+    await send('PUT', `/messages/${id}`, { ...open, ...of('hi and') });
+    await send('PUT', `/messages/${id}`, { ...of('hi magic'), streaming_status: 'DONE' });
+    await say(text('again'));
+    expect(sent()).not.toContain('magic');
+    expect((await messages()).find((message) => message.id === id)?.['content']).toMatchObject({
+      content: 'hi magic',
+    });
+  },
+);
+
 test('attack: a message of data reaches the model', async () => {
   await say({ type: 'data', author: 'user', data: { a: 'magic' } });
   expect(provider.requests).toEqual([]);
