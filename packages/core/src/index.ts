@@ -1,4 +1,5 @@
 export { fromBase64, toBase64 } from './codec/base64.ts';
+export { ByteCollector } from './codec/byte-collector.ts';
 export {
   decodeBatch,
   decodeDraft,

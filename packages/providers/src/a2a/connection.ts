@@ -1,4 +1,10 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import {
+  ByteCollector,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from '@millrace/core';
 import { ProviderError, type ProviderErrorKind } from '../contract/provider-error.ts';
 import { IdleLimit } from '../transport/idle-limit.ts';
 import { readSseData } from '../transport/sse-reader.ts';
@@ -139,30 +145,19 @@ async function* eventsIn(response: Response, onBytes: () => void): AsyncGenerato
 }
 
 async function* bodyOf(response: Response, onBytes: () => void): AsyncGenerator<JsonValue> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
+  const collected = new ByteCollector();
   for await (const piece of response.body ?? []) {
     onBytes();
-    length += piece.length;
-    if (length > maxBytes) throw a2aFault('protocol_error', 'The reply of the agent is too large');
-    pieces.push(piece);
+    collected.add(piece);
+    if (collected.length > maxBytes)
+      throw a2aFault('protocol_error', 'The reply of the agent is too large');
   }
-  const read = parseJson(new TextDecoder().decode(concat(pieces, length)));
+  const read = parseJson(new TextDecoder().decode(collected.toBytes()));
   const value = read.ok ? read.value : undefined;
   const isAnswered = field(value, 'error') !== undefined;
   if (!response.ok && !isAnswered) throw statusFault(response.status);
   if (value === undefined) throw a2aFault('protocol_error', 'The reply of the agent is not JSON');
   yield value;
-}
-
-function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }
 
 function parsed(text: string): JsonValue {

@@ -1,4 +1,5 @@
 import {
+  ByteCollector,
   isJsonObject,
   type JsonObject,
   noUsage,
@@ -115,26 +116,18 @@ async function builtBy(http: MediaCall<unknown>['http']): Promise<HttpRequest> {
 }
 
 async function readBytes(exchange: HttpExchange): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const collected = new ByteCollector();
   for (let chunk = await exchange.read(); chunk !== undefined; chunk = await exchange.read()) {
-    length += chunk.length;
-    if (length > maxAnswerBytes) {
+    collected.add(chunk);
+    if (collected.length > maxAnswerBytes) {
       throw fault(
         'invalid_request',
         `the answer is longer than ${maxAnswerBytes} bytes; ask for less`,
       );
     }
     if (chunk.length > 0) exchange.recordContent();
-    chunks.push(chunk);
   }
-  const all = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.length;
-  }
-  return all;
+  return collected.toBytes();
 }
 
 /**

@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Scope } from './service.ts';
 
+/** Called with the number of bytes of each received chunk. If it throws, the rest of the body is not read. */
+export type OnBytes = (bytes: number) => void;
+
 /** A request in the common form for all adapters, such as Node and `fetch`. */
 export interface HttpRequest {
   readonly method: string;
@@ -23,9 +26,9 @@ export interface HttpRequest {
   readonly source: IncomingMessage | Request;
   /**
    * Reads the whole body. Rejects with `too_large` when it has received more than `maxBytes` bytes. Rejects
-   * with the reason of `signal` when the signal is aborted.
+   * with the reason of `signal` when the signal is aborted, and with the error of `onBytes`.
    */
-  readBody(maxBytes: number, signal: AbortSignal): Promise<Buffer>;
+  readBody(maxBytes: number, signal: AbortSignal, onBytes?: OnBytes): Promise<Buffer>;
 }
 
 /** The part of Node's `ServerResponse` that the server uses. */

@@ -37,16 +37,19 @@ interface RawInput {
 const emptySchema = z.object({});
 
 /**
- * Validates the input of a route, calls its handler and sends the reply. Throws if the request is refused.
+ * Validates the input of a route, calls its handler and sends the reply. Throws if the request is refused. It calls
+ * `onStart` when it is the turn of the request.
  */
 export async function handleRoute(
   route: Route,
   exchange: HttpExchange,
   raw: RawInput,
   options: HandleRouteOptions,
+  onStart: () => void = () => {},
 ): Promise<void> {
   const start = exchange.start();
   if (start !== undefined) await start;
+  onStart();
   const input = readInput(route, raw, options.limits);
   exchange.assertReader();
   // The body may have arrived long after the head of the request.

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from '../contract/http.ts';
+import type { HttpRequest, HttpResponse, OnBytes } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { isCardRoute } from '../routes/a2a/a2a-routes.ts';
 import { a2aErrorFormat } from '../routes/a2a/protocol/a2a-error.ts';
@@ -8,6 +8,7 @@ import { isStreamPath, streamErrorReply } from '../routes/streams/request-header
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
 import type { CopyLimits } from './access/copy-limit.ts';
 import { restrictedName, shareOf } from './access/fair-share.ts';
+import { ReceivedBodies } from './access/received-bodies.ts';
 import {
   bodyTimeout,
   bodyTooLarge,
@@ -60,9 +61,11 @@ export class HttpApp {
   #onIdle: (() => void) | undefined;
   /** The callers of the files that are being received. Undefined stands for full access. */
   readonly #uploads: (string | undefined)[] = [];
+  readonly #received: ReceivedBodies;
 
   constructor(options: HttpAppOptions) {
     this.#options = options;
+    this.#received = new ReceivedBodies(options.limits.maxBodyBytes);
     const isPublic = options.a2a?.publicCards === true ? isCardRoute : () => false;
     const routes = allRoutes.map((one) =>
       isPublic(one) ? ({ ...one, access: 'public' } as const) : one,
@@ -96,9 +99,15 @@ export class HttpApp {
     if (found instanceof ServerError) throw found;
     if (found === undefined) throw routeNotFound(request.method, target?.path, allRoutes);
     await ready?.();
-    const bytes = await this.#readBody(exchange, found.route);
-    const input = { params: found.params, query: target?.query ?? {}, bytes };
-    await handleRoute(found.route, exchange, input, this.#options);
+    const caller = restrictedName(exchange.grant);
+    const received = caller === undefined ? undefined : this.#received.receive(caller);
+    try {
+      const bytes = await this.#readBody(exchange, found.route, received?.onBytes);
+      const input = { params: found.params, query: target?.query ?? {}, bytes };
+      await handleRoute(found.route, exchange, input, this.#options, received?.release);
+    } finally {
+      received?.release();
+    }
   }
 
   /**
@@ -122,11 +131,12 @@ export class HttpApp {
   async #readBody(
     { request, grant }: HttpExchange,
     { takesFile, takesAny, isLarge }: Route,
+    onBytes: OnBytes | undefined,
   ): Promise<Buffer | undefined> {
     const { limits } = this.#options;
-    if (takesAny === true) return this.#readBytes(request, undefined, limits.maxBodyBytes);
+    if (takesAny === true) return this.#readBytes(request, undefined, limits.maxBodyBytes, onBytes);
     if (takesFile !== true && isLarge !== true)
-      return this.#readBytes(request, jsonType, limits.maxBodyBytes);
+      return this.#readBytes(request, jsonType, limits.maxBodyBytes, onBytes);
     const caller = restrictedName(grant);
     const own = this.#uploads.filter((one) => one === caller).length;
     const isOverShare = caller !== undefined && own >= shareOf(limits.maxUploads);
@@ -144,6 +154,7 @@ export class HttpApp {
     request: HttpRequest,
     expectedType: RegExp | undefined,
     maxBytes: number,
+    onBytes?: OnBytes,
   ): Promise<Buffer | undefined> {
     const { method, headers } = request;
     const type = headers['content-type'];
@@ -158,7 +169,7 @@ export class HttpApp {
       isIdle: true,
     });
     try {
-      return await request.readBody(maxBytes, late.signal);
+      return await request.readBody(maxBytes, late.signal, onBytes);
     } finally {
       stop();
     }

@@ -1,4 +1,5 @@
 import {
+  ByteCollector,
   isMillraceError,
   type JsonObject,
   type JsonValue,
@@ -93,15 +94,13 @@ export async function resultOf(
   { body }: RemoteAnswer,
   limits: RemoteLimits = remoteLimits,
 ): Promise<JsonValue> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
+  const collected = new ByteCollector();
   for await (const piece of body) {
-    length += piece.length;
-    if (length > limits.maxBytes)
+    if (collected.length + piece.length > limits.maxBytes)
       throw agentFailed(`its response has more than ${limits.maxBytes} bytes`);
-    pieces.push(piece);
+    collected.add(piece);
   }
-  const parsed = parseJson(Buffer.concat(pieces).toString());
+  const parsed = parseJson(new TextDecoder().decode(collected.toBytes()));
   if (!parsed.ok) throw agentFailed('its response is not JSON');
   return resultIn(parsed.value);
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, parseJson } from '@millrace/core';
+import { ByteCollector, type JsonObject, parseJson } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
 import type { AgentNetwork } from '../../network/agent-network.ts';
@@ -94,12 +94,10 @@ export class RemoteHealth {
 }
 
 async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
+  const collected = new ByteCollector();
   for await (const piece of response) {
-    length += piece.length;
-    if (length > maxBytes) break;
-    pieces.push(piece);
+    if (collected.length + piece.length > maxBytes) break;
+    collected.add(piece);
   }
-  return Buffer.concat(pieces).toString();
+  return new TextDecoder().decode(collected.toBytes());
 }

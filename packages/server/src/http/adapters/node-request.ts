@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { HttpRequest } from '../../contract/http.ts';
+import { ByteCollector } from '@millrace/core';
+import type { HttpRequest, OnBytes } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { bodyTooLarge } from '../error-reply.ts';
 
@@ -31,9 +32,10 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
     hasSeveralHosts: (source.headersDistinct['host']?.length ?? 0) > 1,
     hasBody: hasLength || headers['transfer-encoding'] !== undefined,
     address: socket.remoteAddress ?? 'unknown',
-    readBody: async (maxBytes, signal) => {
-      if (parsed === undefined) return readStream(source, maxBytes, signal);
+    readBody: async (maxBytes, signal, onBytes) => {
+      if (parsed === undefined) return readStream(source, { maxBytes, onBytes }, signal);
       if (parsed.length > maxBytes) throw bodyTooLarge();
+      onBytes?.(parsed.length);
       return parsed;
     },
   };
@@ -45,21 +47,33 @@ function toBytes(body: unknown): Buffer {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
+interface ReadLimits {
+  readonly maxBytes: number;
+  readonly onBytes?: OnBytes | undefined;
+}
+
 function readStream(
   source: IncomingMessage,
-  maxBytes: number,
+  { maxBytes, onBytes }: ReadLimits,
   signal: AbortSignal,
 ): Promise<Buffer> {
   if (source.readableEnded) return Promise.resolve(Buffer.alloc(0));
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const body = new ByteCollector();
   const onData = (chunk: Buffer) => {
-    length += chunk.length;
-    if (length > maxBytes) return reject(bodyTooLarge());
-    chunks.push(chunk);
+    if (body.length + chunk.length > maxBytes) return stop(bodyTooLarge());
+    try {
+      onBytes?.(chunk.length);
+    } catch (error) {
+      return stop(error);
+    }
+    body.add(chunk);
   };
-  const onEnd = () => resolve(Buffer.concat(chunks));
+  const stop = (error: unknown) => {
+    source.off('data', onData);
+    reject(error);
+  };
+  const onEnd = () => resolve(asBuffer(body.toBytes()));
   const onLost = () => reject(connectionLost());
   const onAbort = () => reject(signal.reason);
   source.on('data', onData);
@@ -75,6 +89,11 @@ function readStream(
     // Discards the rest of a refused body. The error listener stays, because the connection can still break.
     source.resume();
   });
+}
+
+/** Returns the same memory as a buffer. */
+export function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** Returns the error for a client that disconnected. It does not report a failure of the server. */

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
-import type { HttpRequest, HttpResponse } from '../../contract/http.ts';
+import { ByteCollector } from '@millrace/core';
+import type { HttpRequest, HttpResponse, OnBytes } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { bodyTooLarge } from '../error-reply.ts';
+import { asBuffer } from './node-request.ts';
 
 /**
  * Converts a `Request` of the Fetch API to the common form for all adapters. The client's address is unknown,
@@ -24,7 +26,7 @@ export function fromWebRequest(source: Request, basePath: string): HttpRequest {
     hasSeveralHosts: false,
     hasBody: body !== null,
     address: 'unknown',
-    readBody: (maxBytes, signal) => readWebBody(source, maxBytes, signal),
+    readBody: (maxBytes, signal, onBytes) => readWebBody(source, maxBytes, signal, onBytes),
   };
 }
 
@@ -32,22 +34,23 @@ async function readWebBody(
   { body, bodyUsed }: Request,
   maxBytes: number,
   signal: AbortSignal,
+  onBytes?: OnBytes,
 ): Promise<Buffer> {
   if (bodyUsed) throw bodyRead();
-  const chunks: Uint8Array[] = [];
+  const collected = new ByteCollector();
   if (body === null) return Buffer.alloc(0);
   const reader = body.getReader();
   const cancel = () => void reader.cancel(signal.reason).catch(() => {});
   signal.addEventListener('abort', cancel);
   try {
-    for (let length = 0; ; ) {
+    for (;;) {
       const next = await reader.read().catch(() => undefined);
       signal.throwIfAborted();
       if (next === undefined) throw bodyLost();
-      if (next.done) return Buffer.concat(chunks);
-      length += next.value.length;
-      if (length > maxBytes) throw bodyTooLarge();
-      chunks.push(next.value);
+      if (next.done) return asBuffer(collected.toBytes());
+      if (collected.length + next.value.length > maxBytes) throw bodyTooLarge();
+      onBytes?.(next.value.length);
+      collected.add(next.value);
     }
   } catch (error) {
     cancel();
