@@ -103,6 +103,7 @@ export { type ContextOptions, limitContext } from './tokens/limit-context.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export { IdleLimit } from './transport/idle-limit.ts';
+export { ReaderTurns } from './transport/reader-turns.ts';
 export { readSseData, type SseDataOptions } from './transport/sse-reader.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
 export { createUploads } from './uploads/create-uploads.ts';

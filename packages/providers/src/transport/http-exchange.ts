@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import { Deadlines, type TimeoutOptions } from './deadlines.ts';
 import { Interrupted, type Interruption, toTransportFailure } from './failures.ts';
 import { checkResponse, checkUrl, type HttpRequest, requestInit } from './http-request.ts';
+import { ReaderTurns } from './reader-turns.ts';
 
 interface HttpExchangeOptions {
   readonly fetch: typeof fetch;
@@ -34,6 +35,7 @@ export class HttpExchange {
   #rejectInterrupted: (error: Interrupted) => void = () => {};
   #interruption: Interruption | undefined;
   #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  readonly #turns = new ReaderTurns();
   /**
    * The remaining time to wait for trailing data, in milliseconds. Undefined until the answer is complete.
    * After that, any end of the body is a normal end.
@@ -94,7 +96,11 @@ export class HttpExchange {
       const result = await this.#body?.read();
       if (this.#drainMs === undefined) this.#throwIfInterrupted();
       this.#deadlines.recordActivity();
-      if (!result?.done) return checkBytes(result?.value);
+      const bytes = result?.done ? undefined : checkBytes(result?.value);
+      // The caller handles all bytes of a read at once.
+      const turn = this.#turns.count(1, bytes?.length);
+      if (turn !== undefined) await turn;
+      if (!result?.done) return bytes;
       this.#body = undefined;
       return undefined;
     } catch (error) {

@@ -1,3 +1,5 @@
+import { ReaderTurns } from './reader-turns.ts';
+
 interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
   /** Called with lines that are not SSE. It is called before the next message, or at the end. */
@@ -152,10 +154,15 @@ export async function* readSseData(
   const texts: string[] = [];
   const onMessage = (data: string) => void texts.push(data);
   const reader = new SseReader({ onMessage, onStrayText: () => {}, maxEventLength });
+  const turns = new ReaderTurns();
   for await (const bytes of body ?? []) {
     onBytes?.();
     reader.feed(bytes);
-    yield* texts.splice(0);
+    await turns.count(1, bytes.length);
+    for (const text of texts.splice(0)) {
+      yield text;
+      await turns.count(1);
+    }
   }
 }
 

@@ -1,9 +1,11 @@
 import { type JsonValue, parseJson } from '@millrace/core';
+import { ReaderTurns } from '@millrace/providers';
 import { ServerError } from '../../contract/server-error.ts';
 
 interface LineLimits {
-  /** The maximum length of a line in bytes. */
+  /** The maximum length of a line in characters. */
   readonly maxLineLength: number;
+  /** The maximum number of lines, including empty ones. */
   readonly maxLines: number;
 }
 
@@ -24,45 +26,72 @@ export async function* jsonLines(
   limits: LineLimits = lineLimits,
 ): AsyncGenerator<JsonValue> {
   let lines = 0;
-  for await (const line of splitLines(body, limits.maxLineLength)) {
-    if (line.trim() === '') continue;
-    if (++lines > limits.maxLines) throw answerTooLarge(`more than ${limits.maxLines} lines`);
-    const parsed = parseJson(line);
-    if (parsed.ok) yield parsed.value;
-    else counts.unreadable++;
+  const turns = new ReaderTurns();
+  const splitter = new LineSplitter(limits.maxLineLength);
+  for await (const chunk of body) {
+    await turns.count(1, chunk.length);
+    for (const line of splitter.split(chunk)) {
+      if (++lines > limits.maxLines) throw answerTooLarge(`more than ${limits.maxLines} lines`);
+      // A long answer of one agent must not keep the server from its other work.
+      const turn = turns.count(1);
+      if (turn !== undefined) await turn;
+      if (line.trim() === '') continue;
+      const parsed = parseJson(line);
+      if (parsed.ok) yield parsed.value;
+      else counts.unreadable++;
+    }
   }
+  const last = splitter.end();
+  if (last.trim() === '') return;
+  const parsed = parseJson(last);
+  if (parsed.ok) yield parsed.value;
+  else counts.unreadable++;
 }
 
-const lineEnd = 10;
+/** Splits a body into lines. */
+class LineSplitter {
+  readonly #maxLength: number;
+  /** A chunk may end inside a character. */
+  readonly #decoder = new TextDecoder();
+  /** The pieces of a line whose end has not arrived yet. */
+  #pieces: string[] = [];
+  #length = 0;
 
-/** Splits a body into lines. It splits bytes and not text, because a chunk may end inside a character. */
-async function* splitLines(
-  body: AsyncIterable<Uint8Array>,
-  maxLineLength: number,
-): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let pieces: Uint8Array[] = [];
-  let length = 0;
-  const line = () => {
-    const text = decoder.decode(Buffer.concat(pieces));
-    pieces = [];
-    length = 0;
-    return text;
-  };
-  for await (const chunk of body) {
-    let start = 0;
-    for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, start)) {
-      pieces.push(chunk.subarray(start, end));
-      if (length + end - start > maxLineLength)
-        throw answerTooLarge(`a line of over ${maxLineLength} bytes`);
-      yield line();
-      start = end + 1;
-    }
-    pieces.push(chunk.slice(start));
-    length += chunk.length - start;
-    if (length > maxLineLength) throw answerTooLarge(`a line of over ${maxLineLength} bytes`);
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
   }
-  if (length > 0) yield line();
+
+  /** Yields the lines that end in a chunk. */
+  *split(chunk: Uint8Array): Generator<string> {
+    const text = this.#decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      this.#add(text.slice(start, end));
+      start = end + 1;
+      yield this.#take();
+    }
+    if (start < text.length) this.#add(text.slice(start));
+  }
+
+  /** Returns the line without an end of line. Empty if there is none. */
+  end(): string {
+    this.#add(this.#decoder.decode());
+    return this.#take();
+  }
+
+  #add(piece: string): void {
+    this.#length += piece.length;
+    if (this.#length > this.#maxLength)
+      throw answerTooLarge(`a line of over ${this.#maxLength} characters`);
+    this.#pieces.push(piece);
+  }
+
+  #take(): string {
+    const line = this.#pieces.length === 1 ? (this.#pieces[0] ?? '') : this.#pieces.join('');
+    this.#pieces = [];
+    this.#length = 0;
+    return line;
+  }
 }
 
 function answerTooLarge(what: string): ServerError {
