@@ -62,7 +62,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const named = namedFile === undefined ? [] : [namedFile];
   const executedFiles = formsOfPaths([...hookFiles, ...serverFiles, ...named]);
   const [protection, project, branch] = await Promise.all([
-    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
+    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles, cwd),
     readProjectInstructions(
       cwd,
       (problem) => problems.push(problem),
@@ -89,7 +89,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   // A session that only reads has no commands, but the hooks of the project still need the sandbox.
   const hookSandbox =
     isReadOnly && hasProjectHooks
-      ? (await openSandbox(readOnlySandbox(config.sandbox), undefined, executedFiles)).sandbox
+      ? (await openSandbox(readOnlySandbox(config.sandbox), undefined, executedFiles, cwd)).sandbox
       : sandbox;
   const reading = policy.reading ?? unaskedReading(policy.current);
   const confine = hookSandbox && confineHooks(hookSandbox, workspace, { reading });

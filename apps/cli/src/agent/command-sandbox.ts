@@ -37,12 +37,13 @@ export interface Unconfined {
  * without one. If the user requires a sandbox, a `ConfigError` is thrown instead. In the sandbox,
  * commands cannot change the files of this program, even if these files are in the workspace. Commands also
  * cannot change the scripts of hooks and MCP servers (`executedFiles`), because these can run outside of the
- * sandbox.
+ * sandbox. There is no sandbox for a `workspace` in which it cannot protect files.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,
   find: typeof findSandbox = findSandbox,
   executedFiles: readonly string[] = [],
+  workspace?: string,
 ): Promise<Protection> {
   if (config === undefined || config.profile === 'off')
     return { sandbox: undefined, summary: 'Commands are not confined: the sandbox is off.' };
@@ -51,7 +52,7 @@ export async function openSandbox(
   const programs = ownPrograms(process.env);
   const tested = testedSandbox(process.env);
   const found = await find({
-    ...{ profile, network, unixSockets, writable, hide, protect, programs, tested },
+    ...{ workspace, profile, network, unixSockets, writable, hide, protect, programs, tested },
   });
   const { sandbox } = found;
   if (sandbox !== undefined) return { sandbox, summary: summaryOf(sandbox) };

@@ -77,7 +77,7 @@ export async function isolatedFolders(
       const { sandbox: given } = options;
       const hide = [...new Set([...(given?.hide ?? []), ...moved(given?.hide ?? [])])];
       const config = given && { ...given, hide };
-      const protection = await openSandbox(config, undefined, executed);
+      const protection = await openSandbox(config, undefined, executed, root);
       const { sandbox, unconfined } = protection;
       const own = unrecorded(createWorkspace({ root }));
       const place = { workspace: own, executedFiles: executed, unconfined };

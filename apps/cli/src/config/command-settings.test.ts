@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { findSandbox } from '@millrace/tools';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openSandbox } from '../agent/command-sandbox.ts';
 import { parseArgs } from '../args/parse-args.ts';
@@ -140,6 +141,16 @@ describe('where there is no sandbox', () => {
         compileCacheFolder(process.env),
       ]),
     });
+  });
+
+  test('18.737: the sandbox must be able to protect the folder', async () => {
+    let given: unknown;
+    const find: typeof findSandbox = async (options) => {
+      given = options;
+      return missing();
+    };
+    await openSandbox((await load()).sandbox, find, [], '/w');
+    expect(given).toMatchObject({ workspace: '/w' });
   });
 
   test('a profile that was asked for is an error', async () => {

@@ -9,10 +9,10 @@ const limits =
   'It does not protect the files of this folder, other files that you can read (except keys) from being read, MCP servers, and commands that you let run outside of it.';
 
 /** Reports how the user is protected from commands of the model. */
-export const checkSandbox: Check = async ({ config }) => {
+export const checkSandbox: Check = async ({ config, cwd }) => {
   if (config === undefined) return [];
   try {
-    const { sandbox, summary, advice } = await openSandbox(config.sandbox, findAgain);
+    const { sandbox, summary, advice } = await openSandbox(config.sandbox, findAgain, [], cwd);
     sandbox?.close();
     if (sandbox !== undefined)
       return [

@@ -8,6 +8,12 @@ export type SandboxProfile = 'workspace' | 'read-only';
 
 /** Options of `findSandbox`. */
 export interface SandboxOptions {
+  /**
+   * The absolute path of the workspace. If the sandbox cannot protect files there, because the file system ignores the
+   * letter case of names, there is no sandbox (`failed`). Without this option, commands fail in such a workspace.
+   * Default: none.
+   */
+  readonly workspace?: string | undefined;
   /** The files that commands may change. Default: `workspace`. */
   readonly profile?: SandboxProfile | undefined;
   /** True if commands may use the network. Default: false. */

@@ -24,6 +24,7 @@ import { isInside } from '../workspace/match-path.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
+import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
 import { claimFolder, createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox, testName } from './probe-sandbox.ts';
@@ -59,7 +60,12 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  const { tested } = options;
+  const { tested, workspace } = options;
+  const unprotected = workspace === undefined ? undefined : workspaceProblem(workspace);
+  if (unprotected !== undefined) {
+    const { reason, advice } = unprotected;
+    return { sandbox: undefined, problem: 'failed', reason, advice };
+  }
   const name = tested && testName(program, { unixSockets });
   if (name !== undefined && tested?.read() === name)
     return { sandbox: new Bubblewrap(program, filter, options) };
@@ -180,6 +186,16 @@ class Bubblewrap implements Sandbox {
       const limits = commandLimits(this.#options.limits, view);
       const guardedPlaces = withSecondPlaces({ guarded: plan.guarded, hide }, folders);
       const places = { root, writable, temporary, emptyFile, ...guardedPlaces };
+      const guardedPaths = [
+        ...guardedPlaces.guarded.map(({ path }) => path),
+        ...guardedPlaces.hide,
+      ];
+      assertOneSpelling({
+        // The closed view shows only the workspace, and files of the system.
+        paths:
+          view === 'closed' ? guardedPaths.filter((path) => isInside(root, path)) : guardedPaths,
+        root: canChange ? root : undefined,
+      });
       const { outer, inner } = splitEnv(sandboxEnv(env));
       const args = [
         ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),

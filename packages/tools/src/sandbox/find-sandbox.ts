@@ -32,6 +32,7 @@ export async function findSandbox(options: SandboxOptions = {}): Promise<Sandbox
 }
 
 const known: Readonly<Record<keyof SandboxOptions, (value: unknown) => boolean>> = {
+  workspace: (value) => typeof value === 'string' && isAbsolute(value),
   profile: (value) => value === 'workspace' || value === 'read-only',
   network: (value) => typeof value === 'boolean',
   hide: (value) => isPathList(value) && value.every((path) => isAbsolute(path)),

@@ -10,9 +10,6 @@ import { errorCodeOf } from '../../contract/workspace-error.ts';
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
-/** True if the file system usually ignores letter case. On such a system, git also uses `.GIT`. */
-const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
-
 const knownNames: ReadonlyMap<string, string> = new Map(
   ['.git', 'commondir', ...bareNames].map((name) => [foldCase(name), name]),
 );
@@ -110,20 +107,25 @@ export interface ReadFolder {
 /**
  * Reads a folder, or returns the known data if the folder has not changed. It compares the ctime, because no
  * command can set the ctime. Returns undefined if the folder no longer exists, or if it belongs to a
- * different user who denies access. `foldsNames` tells whether the file system ignores letter case.
+ * different user who denies access. `foldsNames` tells whether the file system ignores letter case. Then git also uses
+ * `.GIT`. Default: the function checks whether the usual spelling of such a name exists.
  */
 export function readFolder(
   path: string,
   known: ReadFolder | undefined,
   settledAfterMs: number,
-  foldsNames: boolean = ignoresCase,
+  foldsNames?: boolean,
 ): ReadFolder | undefined {
   try {
     const now = Date.now();
     const { ino: inode, ctimeNs: changedNs } = lstatSync(path, { bigint: true });
     if (known?.isSettled && known.inode === inode && known.changedNs === changedNs) return known;
     const entries = readdirSync(path, { withFileTypes: true });
-    const nameOf = (name: string) => (foldsNames ? usualName(name) : name);
+    const nameOf = (name: string) => {
+      const usual = usualName(name);
+      const isUsual = usual === name || (foldsNames ?? isThere(join(path, usual)));
+      return isUsual ? usual : name;
+    };
     const names = new Set(entries.map(({ name }) => nameOf(name)));
     const folders = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
     const inner = folders.filter((name) => nameOf(name) !== '.git' && name !== packagesName);
