@@ -43,7 +43,7 @@ describeInTmux().concurrent('background commands in a terminal', () => {
     await terminal.waitFor('The second one has failed.');
     await terminal.waitFor('c2 ended with exit code 3');
     await terminal.saveScreen('woken');
-    await terminal.paste('/tasks stop c1');
+    await terminal.paste('/tasks stop c1', '> /tasks stop c1');
     await terminal.press('Enter');
     await terminal.waitFor('c1 was stopped');
     expect(isGone(pid)).toBe(true);

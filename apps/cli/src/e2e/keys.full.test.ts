@@ -73,8 +73,7 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     const terminal = await open({ env });
     server.answer({ text: 'Three lines.' });
     await startChat(terminal);
-    await terminal.paste('first line\nsecond line\nthird line');
-    await terminal.waitFor('third line');
+    await terminal.paste('first line\nsecond line\nthird line', 'third line');
     expect(server.requests).toEqual([]);
     await terminal.saveScreen('pasted');
     await terminal.press('Enter');

@@ -104,8 +104,7 @@ describeInTmux().concurrent('23: a day with the agent', () => {
 
     // A paste of two lines, keys that arrive together, and a window that is small for a moment.
     server.answer({ text: 'It has two lines.' });
-    await terminal.paste('What is\nin this');
-    await shows('> What is in this');
+    await terminal.paste('What is\nin this', '> What is in this');
     await terminal.typeAtOnce(' text?\r');
     await shows('It has two lines.');
     await terminal.waitFor(idleHint);

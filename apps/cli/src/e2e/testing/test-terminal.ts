@@ -91,10 +91,12 @@ export class TestTerminal {
     await this.#command('paste-buffer', '-r');
   }
 
-  async paste(text: string): Promise<void> {
+  /** Pastes a text and waits until the program shows `shown`. */
+  async paste(text: string, shown: string): Promise<void> {
     await this.#command('set-buffer', '--', text);
     await this.#command('paste-buffer', '-p', '-r');
-    // Keys that follow a paste at once belong to it.
+    await this.waitUntil((screen) => screen.replaceAll(/\s+/g, ' ').includes(shown), shown);
+    // Keys that follow a paste at once belong to it. A busy program may have read the paste just now.
     await this.tmux('run-shell', '-d', '0.3', 'true');
   }
 
