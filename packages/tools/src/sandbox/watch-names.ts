@@ -53,6 +53,8 @@ export function watchNames(
   const controller = new AbortController();
   const changed = new Map<string, Restored>();
   const replaced = new Set<KeptPlace>();
+  /** The stamps of the kept files before the command. */
+  const stamps = new Map<KeptPlace, string | undefined>();
   const checkName = (name: WatchedName) => {
     if (isUnchanged(name, modes)) return;
     changed.set(name.path, restore(name, modes));
@@ -69,6 +71,7 @@ export function watchNames(
     ...names.map((name) => ({ path: name.path, check: () => checkName(name) })),
     ...places.map((place) => {
       const identity = identityOf(place.path);
+      if (place.file !== undefined) stamps.set(place, stampOf(place.path));
       return { path: place.path, check: () => checkPlace(place, identity) };
     }),
   ];
@@ -102,6 +105,9 @@ export function watchNames(
       open.delete(checkLast);
       return [
         ...checkLast(),
+        ...[...stamps].flatMap(([place, stamp]) =>
+          replaced.has(place) ? [] : changedInPlace(place, stamp),
+        ),
         ...[...replaced].map(restorePlace),
         ...[...exposed].map(
           (path) =>
@@ -346,6 +352,28 @@ function identityOf(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns a text that changes if the content of a file changes. Undefined if the file does not exist. */
+function stampOf(path: string): string | undefined {
+  try {
+    const entry = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return entry && `${entry.ctimeNs}:${entry.mtimeNs}:${entry.size}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns a sentence for the model if a guarded file has a new content, although nobody replaced the file. A mount
+ * keeps commands from changing the file, so usually the user has changed it.
+ */
+function changedInPlace({ path, file }: KeptPlace, stamp: string | undefined): readonly string[] {
+  const now = stampOf(path);
+  if (now === undefined || now === stamp || isAsBefore(path, file)) return [];
+  return [
+    `${path} changed while the command ran. The command should not be able to change it. Tell the user to check the file, unless the user changed it`,
+  ];
 }
 
 /**
