@@ -26,8 +26,9 @@ export async function mergePermissions(
 }
 
 /**
- * Adds rules that deny paths of this program to all tools: a file, or a folder with all its content. They
- * contain the sessions and the token of the server, even if they are in the folder of the project.
+ * Adds rules that deny access to the given paths for all tools. A path is a file, or a folder with all its
+ * content. At these paths, this program stores its sessions and the token of its server. The rules apply even
+ * if the paths are in the folder of the project.
  */
 export function denyOwnPaths(
   { mode, rules }: PermissionsConfig,

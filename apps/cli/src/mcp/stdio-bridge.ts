@@ -104,7 +104,8 @@ export class StdioBridge {
       const request = new Request('http://localhost/mcp', { headers, signal });
       await this.#forward(await this.#options.fetch(request), undefined);
     } catch {
-      // The stream ends with the program. A client that lost it follows the resource again.
+      // An error here is ignored. The program may be ending. Otherwise a client that lost the stream opens
+      // it again when it subscribes to a resource.
     } finally {
       if (!signal.aborted) this.#listening = undefined;
     }

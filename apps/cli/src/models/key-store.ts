@@ -9,7 +9,7 @@ import { vendors } from './vendors.ts';
 
 /** The variable that names the keys of the file. A key of the environment has precedence over them. */
 const markVariable = 'MILLRACE_STORED_KEYS';
-/** The variable that names those of these keys that a login created. */
+/** The variable that names the keys of the file that a login to a vendor created. */
 const loginMarkVariable = 'MILLRACE_LOGIN_KEYS';
 
 const keyNames: ReadonlySet<string> = new Set(vendors.flatMap(({ keyVariables }) => keyVariables));

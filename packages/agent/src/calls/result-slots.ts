@@ -53,8 +53,9 @@ export class ResultSlots {
   }
 
   /**
-   * Reserves a result part for each call. The results then stay in the order of the calls, whichever call
-   * finishes first. Calls beyond the limit get their parts with their results, in the order of the results.
+   * Reserves a result part for each call. The results then stay in the order of the calls, even if a later
+   * call finishes first. Calls after the first `maxReserved` calls get no reserved part. The part of such a
+   * call is written together with its result, so these parts are in the order in which the calls finish.
    */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();

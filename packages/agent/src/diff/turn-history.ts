@@ -105,7 +105,8 @@ export class TurnHistory {
   /** Adds a command when it takes effect. */
   addCommand(command: JsonObject, place: RecordPlace, error: string | undefined): void {
     const { type = null, toolCallId } = command;
-    // The items of a message are compared when they are on the log.
+    // A message without an error adds items to the log. The diff compares these items, so it does not need
+    // the command too.
     if (type === 'message' && error === undefined) return;
     // A label does not change what the agent does.
     if (type === 'label') return;

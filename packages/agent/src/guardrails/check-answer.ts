@@ -28,7 +28,10 @@ export async function checkAnswer(
   return answer;
 }
 
-/** Returns the texts of an answer. The names of its fields are texts of the tool. */
+/**
+ * Returns the texts that the user entered. The names of the fields are not included, because they come from
+ * the tool.
+ */
 function textOf(answer: FormAnswer): string {
   if (answer.action === 'accept')
     return Object.values(answer.content).flat().map(String).join('\n');

@@ -129,7 +129,7 @@ export function answerOf<T>(request: IdbRequest<T>): Promise<T> {
   });
 }
 
-/** Returns the range of all keys that begin with a session's generation number. */
+/** Returns the range of all keys of a session. These keys begin with `made`. */
 export function ownedBy(made: number): IdbRange {
   // In the order of keys, an array comes after every number, text and binary key.
   return keyRange([made], [made, []]);

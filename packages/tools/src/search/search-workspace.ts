@@ -74,7 +74,8 @@ export async function searchWorkspace(
   { signal, judged }: Pick<ToolContext, 'signal' | 'judged'>,
 ): Promise<SearchResult> {
   const place = await workspace.resolve(path);
-  // The worker follows no links below the root, so it searches exactly this path.
+  // The path must still lead to the place that the policy checked. The worker follows no links below the
+  // root, so the check here is enough.
   assertJudged(place, judged);
   const { exists, segments, shown } = place;
   // The path does not exist. Opening it throws the most helpful error.

@@ -148,8 +148,8 @@ function originsOf(infos: Infos, session: SessionId): readonly Origin[] {
 /** Returns the last offset at which two copies of a session have the same records. */
 function commonOffset(infos: Infos, a: SessionId, b: SessionId): number {
   const [above, beside] = [a, b].map((session) => {
-    // For this session and each session that it was forked from, directly or through other forks: the last
-    // offset of that session whose record this session also has.
+    // Maps this session, and each session that it was forked from, to an offset. Up to this offset, both
+    // sessions have the same records. The origin of an origin is included too.
     const through = new Map([[session, Number.POSITIVE_INFINITY]]);
     let least = Number.POSITIVE_INFINITY;
     for (const origin of originsOf(infos, session)) {

@@ -243,7 +243,8 @@ export class DialogController {
 
   /** Handles a single key that the user pressed after a pause. */
   #press(dialog: GuardedDialog, list: ChoiceList, key: Key): readonly Key[] {
-    // A question that fits the window has no use for the key. It then starts a message.
+    // The key V prints the full content. If a question is already visible in full, V is the first letter of
+    // a typed message instead.
     const canPrint = dialog.type !== 'question' || this.readiness === 'unread';
     if (canPrint && isLetter(key, 'v')) {
       this.#options.showInFull(dialog);

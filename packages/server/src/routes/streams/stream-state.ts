@@ -23,7 +23,10 @@ interface StreamFork {
   readonly through: number;
   /** Number of messages or bytes of the next append that the fork has too. */
   readonly part: number;
-  /** The incarnations of the source and of its own sources. Their offsets are valid up to `through`. */
+  /**
+   * The incarnation of the source, and the incarnations of the streams that the source was forked from. Each
+   * has the last of its offsets that is also valid in the fork (`through`).
+   */
   readonly origins: readonly OffsetRange[];
 }
 

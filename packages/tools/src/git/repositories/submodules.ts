@@ -197,7 +197,10 @@ function changedAt(path: string): number {
   }
 }
 
-/** Returns a text that changes with each change of the files. Empty for one missing file. */
+/**
+ * Returns a text that changes with each change of the files. The text is empty for a single path without a
+ * file.
+ */
 export function stampOf(paths: readonly string[]): string {
   return paths.map(stampOfFile).join(' ');
 }
