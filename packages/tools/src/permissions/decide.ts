@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Approval } from '@millrace/agent';
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { isDeniedPath, mayReach, mayShowHistory, reasonToAsk } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
@@ -105,7 +106,7 @@ function decidePaths(
   const named = lexicalPath(root, given);
   const real = call.leadsTo === undefined ? named : lexicalPath(root, call.leadsTo);
   const paths = named.absolute === real.absolute ? [named] : [named, real];
-  const isExecuted = paths.some(({ absolute }) => executed.has(absolute.toLowerCase()));
+  const isExecuted = paths.some(({ absolute }) => executed.has(foldName(absolute)));
   const obeyedName = call.obeyedName ?? (isExecuted ? basename(real.absolute) : undefined);
   // The tool `glob` shows only names.
   const shows = { skipsDenied, skipsAsked: skipsAsked || call.tool === 'glob' };

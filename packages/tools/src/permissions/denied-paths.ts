@@ -1,3 +1,4 @@
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { anyTest, type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
 import type { CompiledRule } from './permission-rule.ts';
@@ -108,9 +109,6 @@ function mayMatchBelow(
 }
 
 function folderPrefix(path: string): string {
-  const plain = path
-    .replace(/^\.\/?/, '')
-    .replace(/\/$/, '')
-    .toLowerCase();
+  const plain = foldName(path.replace(/^\.\/?/, '').replace(/\/$/, ''));
   return path === '' || path === '.' ? '' : `${plain}/`;
 }

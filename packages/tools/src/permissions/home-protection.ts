@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, sep } from 'node:path';
 import { homeFolders } from '../sandbox/places/agent-places.ts';
 import { keyPlaces } from '../sandbox/places/key-places.ts';
+import { foldName } from '../workspace/globs/folded-names.ts';
 import type { LexicalPath } from '../workspace/match-path.ts';
 import { pathForms } from '../workspace/real-form.ts';
 import { type Protection, readProtection, secretNamesIn } from './protected-paths.ts';
@@ -22,9 +23,9 @@ export function secretProtection(path: LexicalPath): Protection | undefined {
 export function secretsInFolder(folder: LexicalPath): (name: string) => boolean {
   if (homeProtection(folder, 'read') !== undefined) return () => true;
   const isSecret = secretNamesIn(folder.shown === '.' ? '' : folder.shown);
-  const names = currentPlaces().keyNames.get(folder.absolute.toLowerCase());
+  const names = currentPlaces().keyNames.get(foldName(folder.absolute));
   if (names === undefined) return isSecret;
-  return (name) => isSecret(name) || names.has(name.toLowerCase());
+  return (name) => isSecret(name) || names.has(foldName(name));
 }
 
 /**
@@ -35,7 +36,7 @@ export function secretsInFolder(folder: LexicalPath): (name: string) => boolean 
  */
 export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protection | undefined {
   const { keys, startUp, secret, executed } = currentPlaces();
-  const given = path.absolute.toLowerCase();
+  const given = foldName(path.absolute);
   const isIn = (place: string) => given === place || given.startsWith(`${place}${sep}`);
   if (secret.some(isIn))
     return { segment: 'millrace', why: use === 'write' ? 'runs_code' : 'secret' };
@@ -49,12 +50,12 @@ export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protec
   return undefined;
 }
 
-/** Returns the path and its parent folders up to the workspace, in lower case. */
+/** Returns the path and its parent folders up to the workspace, as `foldName` returns them. */
 function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly string[] {
   const isRoot = shown === '' || shown === '.';
   const count = isInside ? (isRoot ? 0 : shown.split('/').length) : absolute.split('/').length;
   const places: string[] = [];
-  for (let place = absolute.toLowerCase(); places.length < count; place = dirname(place))
+  for (let place = foldName(absolute); places.length < count; place = dirname(place))
     places.push(place);
   return places;
 }
@@ -110,7 +111,7 @@ function currentPlaces(): Places {
   const at = performance.now();
   if (known?.homes === homes && at - known.at < maxAgeMs) return known;
   const { keys, startUp, agent } = keyPlaces(process.env);
-  const setOf = (paths: readonly string[]) => new Set(paths.map((path) => path.toLowerCase()));
+  const setOf = (paths: readonly string[]) => new Set(paths.map(foldName));
   const [secret, executed] = [[...setOf(agent.secret)], [...setOf(agent.executed)]];
   const all = setOf([...keys, ...systemPlaces]);
   const compiled = compiledPlaces(process.env).flatMap((path) => pathForms(path));

@@ -1,3 +1,4 @@
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { coveredPaths, namedRemote } from './closed-commands.ts';
 import type { CompiledRule } from './permission-rule.ts';
@@ -96,8 +97,8 @@ function looksLike(
   between: 'options' | 'anything',
 ): boolean {
   const [program = '', ...rest] = words;
-  const called = (given[0]?.text ?? '').toLowerCase();
-  if (![called, baseName(called)].includes(program.toLowerCase())) return false;
+  const called = foldName(given[0]?.text ?? '');
+  if (![called, baseName(called)].includes(foldName(program))) return false;
   let at = 1;
   for (const word of rest) {
     const isFree = between === 'anything' && isOption(given[at]);

@@ -1,5 +1,6 @@
 import { AgentError } from '@millrace/agent';
 import { compileGlob } from '../workspace/globs/compile-glob.ts';
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { escapeGlob, linkedGlobs, splitGlob } from '../workspace/real-globs.ts';
 import type { PermissionRule } from './permission-rule.ts';
@@ -42,20 +43,20 @@ function movedGlob(rule: PermissionRule, from: string, to: string): readonly str
   if (!path.startsWith('/')) return [];
   const nocase = decision !== 'allow';
   if (exact) {
-    const [given, folder] = nocase ? [path.toLowerCase(), from.toLowerCase()] : [path, from];
+    const [given, folder] = nocase ? [foldName(path), foldName(from)] : [path, from];
     if (!lexicalPath(folder, given).isInside) return [];
-    return [`${to}${path.slice(from.length)}`];
+    return [inFolder(to, restOf(path, from))];
   }
   // The folders of the path before its first wildcard.
   const { base, rest } = splitGlob(path);
-  const [plain, folder] = nocase ? [base.toLowerCase(), from.toLowerCase()] : [base, from];
+  const [plain, folder] = nocase ? [foldName(base), foldName(from)] : [base, from];
   if (lexicalPath(folder, plain).isInside)
-    return [[escapeGlob(`${to}${base.slice(from.length)}`), rest].filter(isNamed).join('/')];
+    return [[escapeGlob(inFolder(to, restOf(base, from))), rest].filter(isNamed).join('/')];
   if (!lexicalPath(plain, folder).isInside) return [];
   // A group can contain slashes, so its names cannot be compared one by one.
   if (/\{|[@?*+!]\(/.test(path)) throw cannotMoveError(path);
-  const folders = from.split('/').filter((name) => name !== '');
-  const names = path.split('/').filter((name) => name !== '');
+  const folders = namesOf(from);
+  const names = namesOf(path);
   // A rule that asks or denies also covers everything below a match. A folder above the copy then covers the copy.
   const rests = restsBelow(names, folders, nocase);
   return rests.map((rest) => [escapeGlob(to), ...(rest.length === 0 ? ['**'] : rest)].join('/'));
@@ -94,6 +95,19 @@ function skipGlobstars(glob: readonly string[], starts: ReadonlySet<number>): Re
   const all = new Set(starts);
   for (const start of all) if (glob[start] === '**') all.add(start + 1);
   return all;
+}
+
+/** Returns the names of a path after those of a folder. The folder can have another spelling, and another length. */
+function restOf(path: string, folder: string): readonly string[] {
+  return namesOf(path).slice(namesOf(folder).length);
+}
+
+function inFolder(folder: string, names: readonly string[]): string {
+  return [folder, ...names].join('/');
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.split('/').filter(isNamed);
 }
 
 const isNamed = (part: string) => part !== '';

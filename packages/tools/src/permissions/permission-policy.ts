@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import { AgentError, type Approval } from '@millrace/agent';
 import type { OptionNames } from '@millrace/core';
 import { assertKnownOptions } from '../known-options.ts';
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import {
   commandOf,
@@ -154,7 +155,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
   const rules = (data.rules ?? []).map(plainRule);
   const remembered = (data.remembered ?? []).map(plainRule);
   const { freeReading = false, hidesDenied = false } = data;
-  const executed = new Set(data.executedFiles?.map((path) => path.toLowerCase()));
+  const executed = new Set(data.executedFiles?.map(foldName));
   if (!isAbsolute(root))
     throw invalidPolicyError(`a policy for ${root}`, 'its root is not an absolute path');
   if (remembered.length > maxRemembered) {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { compileGlob } from '../workspace/globs/compile-glob.ts';
+import { foldName, isAscii } from '../workspace/globs/folded-names.ts';
 import { isCutName, withOldNames } from '../workspace/kept-names.ts';
 import {
   chainEnds,
@@ -86,9 +87,6 @@ export function readProtection(path: string): Protection | undefined {
   return segment === undefined ? undefined : { segment, why: 'secret' };
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches all of ASCII
-const asciiOnly = /^[\u0000-\u007f]*$/;
-
 /**
  * Returns a function that tests the names of files in one folder. The result is true if `readProtection` of
  * the whole path has a reason.
@@ -101,7 +99,7 @@ export function secretNamesIn(folder: string): (name: string) => boolean {
   const ends = [1, 2].map((length) => segments.slice(-length).join('/'));
   return (given) => {
     if (isInChain) return true;
-    if (!asciiOnly.test(given)) return readProtection(`${folder}/${given}`) !== undefined;
+    if (!isAscii(given)) return readProtection(`${folder}/${given}`) !== undefined;
     if (isCutName(given)) return true;
     const name = withOldNames(given).toLowerCase();
     if ((isInSecret || secretFolders.has(name)) && !publicNames.test(name)) return true;
@@ -185,19 +183,12 @@ const codeChains = setOf(
 );
 
 /**
- * Returns the segments of a path in a normal form. Some file systems ignore letter case or invisible
- * characters. The normal form removes both differences, so a different spelling of the same name is found.
+ * Returns the segments of a path in the form of `foldName`, so a different spelling of the same name is found.
  */
 function segmentsOf(path: string): readonly string[] {
-  return (
-    withOldNames(path)
-      .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
-      // The conversion to upper case comes first, because some letters have several lower-case forms.
-      .toUpperCase()
-      .toLowerCase()
-      .split('/')
-      .filter((segment) => segment !== '')
-  );
+  return foldName(withOldNames(path))
+    .split('/')
+    .filter((segment) => segment !== '');
 }
 
 function lastIf(

@@ -4,6 +4,7 @@ import { SandboxError } from '../contract/sandbox.ts';
 import { completesBare } from '../git/repositories/read-folder.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { isInside } from '../workspace/match-path.ts';
 import { followLinks, pathForms } from '../workspace/real-form.ts';
 import { protectedNames } from './protected-paths.ts';
@@ -104,9 +105,9 @@ function searchOf(root: string): RepositorySearch {
 }
 
 /**
- * True if a path is this place or is below it. Letter case is ignored, because some file systems ignore it.
+ * True if a path is this place or is below it. The paths can have different spellings. See `foldName`.
  */
 function isAtOrBelow(place: string, path: string): boolean {
-  const [at, given] = [place.toLowerCase(), path.toLowerCase()];
+  const [at, given] = [foldName(place), foldName(path)];
   return isInside(at, given);
 }

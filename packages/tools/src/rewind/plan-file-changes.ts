@@ -4,6 +4,7 @@ import { WorkspaceError } from '../contract/workspace-error.ts';
 import { homeProtection } from '../permissions/home-protection.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
 import { linkedProtectedName, nameThatGitObeys } from '../permissions/repository-protection.ts';
+import { foldName } from '../workspace/globs/folded-names.ts';
 import { isBelow, lexicalPath } from '../workspace/match-path.ts';
 import { hashFile } from '../workspace/open-file.ts';
 import { maxStoredBytes, modeOf } from '../workspace/record-change.ts';
@@ -74,7 +75,7 @@ export async function planFileChanges(
   workspace: Workspace,
   { undo = [], redo = [], skipUnknown = false, executedFiles = [] }: FileMove,
 ): Promise<FilePlan> {
-  const executed = new Set(executedFiles.map((path) => path.toLowerCase()));
+  const executed = new Set(executedFiles.map(foldName));
   const isKnown = ({ isUnknown }: FileChangeOnLog) => !isUnknown;
   const undone = Map.groupBy(undo.filter(isKnown), ({ path }) => path);
   const redone = Map.groupBy(redo.filter(isKnown), ({ path }) => path);
@@ -97,7 +98,7 @@ function unknownChanges(changes: readonly FileChangeOnLog[]): FileConflict[] {
   return [...paths].map((path) => ({ path, code: 'unknown', message }));
 }
 
-/** The known changes of one file, and the files that other programs execute, in lower case. */
+/** The known changes of one file, and the files that other programs execute, as `foldName` returns them. */
 interface KnownMove {
   readonly undo: readonly FileChangeOnLog[];
   readonly redo: readonly FileChangeOnLog[];
@@ -113,7 +114,7 @@ async function planFile(
   if (path === '') return conflict('not_stored', 'The message that changed it was redacted.');
   const inside = relative(workspace.root, path);
   if (!isBelow(workspace.root, path)) return conflict('outside', 'It is outside of this folder.');
-  if (executed.has(path.toLowerCase()) || isProtected(workspace.root, path, inside))
+  if (executed.has(foldName(path)) || isProtected(workspace.root, path, inside))
     return conflict('protected', 'Programs run it or use it as settings.');
   let from: FileVersion | undefined;
   try {

@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 
 // Search workers import this file, so it must not import the agent package.
 
-// The ending must say that a program chose the name. A file of the user with the same ending counts as a copy too.
-const kept = /\.blocked-by-sandbox(-cut)?-[\w-]+(?=\/|$)/gi;
+// Some file systems treat `K` as `k` and `ſ` as `s`. The ending must say that a program chose the name. A file of the user with the same ending counts as a copy too.
+const kept = /\.bloc[k\u212a]ed-by-[s\u017f]andbox(-cut)?-[\w-]+(?=\/|$)/gi;
+
+/** Minimum number of characters of a path with such a name. */
+const minKept = '.blocked-by-sandbox-1'.length;
 
 /** Maximum number of characters of a shortened name. A character has at most 4 bytes. */
 const maxCut = 48;
@@ -22,7 +25,8 @@ export function keptNames(name: string): readonly [whole: string, cut: string] {
 
 /** True if a path is the name of a renamed file. */
 export function isKeptName(name: string): boolean {
-  return name.search(kept) !== -1;
+  // A search calls this function for each name, and most names are short.
+  return name.length >= minKept && name.search(kept) !== -1;
 }
 
 /**

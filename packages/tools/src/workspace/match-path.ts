@@ -1,5 +1,11 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { compileGlob, isExactExclusion } from './globs/compile-glob.ts';
+import {
+  compileAnySpelling,
+  compileGlob,
+  isExactExclusion,
+  orFolded,
+} from './globs/compile-glob.ts';
+import { foldName, isAscii } from './globs/folded-names.ts';
 import { isCutName, isKeptName, withOldNames } from './kept-names.ts';
 
 // Search workers import this file, so it must not import the agent package.
@@ -43,8 +49,8 @@ interface MatchOptions {
 /**
  * Returns a function that tests whether a path matches. Rules that allow match narrowly: outside the root,
  * only an absolute glob matches. Rules that ask or deny match widely (`isWide`): they also match everything
- * below a match, names in any folder, and any letter case, because some file systems ignore case. They also match a
- * file that the sandbox renamed, if its old name matches.
+ * below a match, names in any folder, and any spelling that a file system can treat as the same name (`foldName`).
+ * They also match a file that the sandbox renamed, if its old name matches.
  */
 export function pathMatcher(
   glob: string,
@@ -77,27 +83,27 @@ function plainPattern(glob: string): string {
 /** Maximum number of characters of a path in Linux. Other systems have lower limits. */
 const maxPath = 4096;
 
-/** Returns a function that tests whether a path is a given path or below it, in any letter case. */
+/** Returns a function that tests whether a path is a given path or below it, in any spelling. */
 function startsWithPath(given: string): (path: string) => boolean {
-  const start = given.toLowerCase();
+  const start = foldName(given);
   return (path) => {
-    const subject = path.toLowerCase();
+    const subject = foldName(path);
     return subject === start || subject.startsWith(`${start}/`);
   };
 }
 
 /**
- * Returns a function that tests whether a path or one of its parent folders matches a glob, in any letter case. A
+ * Returns a function that tests whether a path or one of its parent folders matches a glob, in any spelling. A
  * glob without a slash matches the name. The path comes from a model and the glob can come from a project, so
  * the time is linear in the length of the path.
  */
 function compileWideGlob(glob: string): (path: string) => boolean {
   const parts = partsOf(glob);
   if (parts === undefined) return matchPrefixes(glob);
-  return (path) => startedParts(parts, path.split('/')) === 'whole';
+  return (path) => startedParts(parts, path) === 'whole';
 }
 
-/** A part of a glob: a test of one name, or `**`. */
+/** A part of a glob: a test of one name, or `**`. The caller must also test the folded form of a name. */
 type GlobPart = '**' | ((name: string) => boolean);
 
 /** Returns the parts of a wide glob. Undefined if they cannot be compared with names one by one. */
@@ -111,20 +117,18 @@ function partsOf(glob: string): readonly GlobPart[] | undefined {
 }
 
 /**
- * Compares names with the parts. Returns the numbers of parts that match the names. Returns `whole` if all parts match
- * these names or the first of them.
+ * Compares the names of a path with the parts. Returns the numbers of parts that match the names. Returns `whole` if
+ * all parts match these names or the first of them.
  */
-function startedParts(
-  parts: readonly GlobPart[],
-  names: readonly string[],
-): readonly number[] | 'whole' {
+function startedParts(parts: readonly GlobPart[], path: string): readonly number[] | 'whole' {
+  const isFolded = isAscii(path);
   let matched = skipGlobstars(parts, [0]);
-  for (const name of names) {
+  for (const name of path.split('/')) {
     const next = matched.flatMap((at) => {
       const part = parts[at];
       if (part === undefined) return [];
       if (part === '**') return name === '.' ? [] : [at];
-      return part(name) ? [at + 1] : [];
+      return part(name) || (!isFolded && part(foldName(name))) ? [at + 1] : [];
     });
     matched = skipGlobstars(parts, next);
     if (matched.includes(parts.length)) return 'whole';
@@ -138,8 +142,8 @@ export type NameTest = (name: string) => boolean;
 
 /**
  * Returns a function that prepares the test of the names in a folder. A glob matches a name if one of the tests does,
- * as `pathMatcher` with `isWide` would match its path. Pass the tests to `anyTest`, because they do not know the files
- * that the sandbox renamed. A folder can have many entries, and each part of the glob is compared only once with the
+ * as `pathMatcher` with `isWide` would match its path. Pass the tests to `anyTest`, because they know neither the files
+ * that the sandbox renamed nor other spellings of a name. A folder can have many entries, and each part of the glob is compared only once with the
  * folder.
  */
 export function entryMatcher(
@@ -153,7 +157,7 @@ export function entryMatcher(
     if (parts === undefined) return [(name) => matches(entryPath(folder, name))];
     const { shown, absolute } = folder;
     const path = isAbsoluteGlob ? absolute.replace(/\/$/, '') : shown;
-    const started = startedParts(parts, path === '.' ? [] : path.split('/'));
+    const started = path === '.' ? skipGlobstars(parts, [0]) : startedParts(parts, path);
     if (started === 'whole') return [() => true];
     const isEnd = (at: number) => parts.slice(at).every((part) => part === '**');
     return started.flatMap((at): readonly NameTest[] => {
@@ -171,10 +175,9 @@ export function anyTest(
   matches: (path: LexicalPath) => boolean,
 ): NameTest {
   const isKeptFolder = isKeptName(folder.absolute);
+  const isMatch = orFolded((name) => tests.some((test) => test(name)));
   return (name) =>
-    isKeptFolder || isKeptName(name)
-      ? matches(entryPath(folder, name))
-      : tests.some((test) => test(name));
+    isKeptFolder || isKeptName(name) ? matches(entryPath(folder, name)) : isMatch(name);
 }
 
 function entryPath({ shown, absolute, isInside }: LexicalPath, name: string): LexicalPath {
@@ -199,7 +202,7 @@ function skipGlobstars(parts: readonly unknown[], matched: readonly number[]): r
 const maxName = 255;
 
 function fitsName(part: string): (name: string) => boolean {
-  const fits = part === '' ? (name: string) => name === '' : compileGlob(part, { nocase: true });
+  const fits = part === '' ? (name: string) => name === '' : compileAnySpelling(part);
   // Most names have a different length than a part without wildcards. This check is fast.
   if (/^[\w. -]+$/.test(part)) return (name) => name.length === part.length && fits(name);
   return (name) => name.length <= maxName && fits(name);
@@ -222,7 +225,7 @@ export function hasExactExclusions(glob: string): boolean {
 
 /** Tests each parent folder of a path against a glob whose groups contain slashes. */
 function matchPrefixes(glob: string): (path: string) => boolean {
-  const fits = compileGlob(glob, { nocase: true });
+  const fits = orFolded(compileAnySpelling(glob));
   return (path) => {
     // No file has such a path. The rule asks or denies, so a match is safe.
     if (path.length > maxPath) return true;

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { errorCodeOf } from '../../contract/workspace-error.ts';
+import { foldName } from '../../workspace/globs/folded-names.ts';
 
 /**
  * A folder with entries of these three names counts as a bare repository, even if the entries are empty.
@@ -11,19 +12,14 @@ import { errorCodeOf } from '../../contract/workspace-error.ts';
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
 const knownNames: ReadonlyMap<string, string> = new Map(
-  ['.git', 'commondir', ...bareNames].map((name) => [foldCase(name), name]),
+  ['.git', 'commondir', ...bareNames].map((name) => [foldName(name), name]),
 );
 
 /**
- * Returns the usual spelling of a name that git uses. It returns all other names unchanged. It compares names
- * in upper case, because some letters have several lower-case forms.
+ * Returns the usual spelling of a name that git uses. It returns all other names unchanged.
  */
 function usualName(name: string): string {
-  return knownNames.get(foldCase(name)) ?? name;
-}
-
-function foldCase(name: string): string {
-  return name.toUpperCase().toLowerCase();
+  return knownNames.get(foldName(name)) ?? name;
 }
 
 /**
@@ -73,7 +69,7 @@ export function completesBare(root: string, path: string): string | undefined {
 
 /** True if git uses an entry with this name to recognize a repository. */
 export function isPartOfRepository(name: string): boolean {
-  return knownNames.has(foldCase(name));
+  return knownNames.has(foldName(name));
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,3 +1,5 @@
+import { foldName } from '../../workspace/globs/folded-names.ts';
+
 // The names of files and folders that usually contain secrets. All names are in lower case.
 
 /** Returns the set of the words in a text. */
@@ -11,7 +13,7 @@ const versionStores = setOf('.svn .hg .jj .sl .bzr .pijul _darcs');
 
 /** True if a version control system other than git keeps copies of files in a folder with this name. */
 export function isVersionStore(name: string): boolean {
-  return versionStores.has(name.toUpperCase().toLowerCase());
+  return versionStores.has(foldName(name));
 }
 
 /** The folders whose files usually contain secrets. */

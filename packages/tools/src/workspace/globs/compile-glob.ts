@@ -1,7 +1,9 @@
 import picomatch from 'picomatch';
+import { foldName, isAscii } from './folded-names.ts';
 import { translateGlob } from './translate-glob.ts';
 
 interface GlobOptions {
+  /** True if the glob also matches other spellings of a name, such as other letter case. See `foldName`. */
   readonly nocase?: boolean;
 }
 
@@ -37,6 +39,26 @@ export function compileGlob(
   glob: string,
   { nocase = false }: GlobOptions = {},
 ): (path: string) => boolean {
+  return nocase ? orFolded(compileAnySpelling(glob)) : compileSpelling(glob, false);
+}
+
+/**
+ * Returns a function that tests whether a path matches a glob, as `compileGlob` with `nocase` does. The caller must also
+ * test the folded form of a path: see `orFolded`. If a path is compared with many globs, it is folded only once.
+ */
+export function compileAnySpelling(glob: string): (path: string) => boolean {
+  const fits = compileSpelling(glob, true);
+  if (isAscii(glob)) return fits;
+  const fitsFolded = compileSpelling(foldName(glob), true);
+  return (path) => fits(path) || fitsFolded(foldName(path));
+}
+
+/** Returns a function that also tests the form of a path that `foldName` returns, if the path is not ASCII. */
+export function orFolded(fits: (path: string) => boolean): (path: string) => boolean {
+  return (path) => fits(path) || (!isAscii(path) && fits(foldName(path)));
+}
+
+function compileSpelling(glob: string, nocase: boolean): (path: string) => boolean {
   const translated = translateGlob(escapePlainParentheses(glob)).pattern;
   // Rules that ask or deny ignore the letter case. They also match if the quotes belong to a shell.
   const pattern = nocase ? translated.replaceAll('\\"', '?(\\")') : translated;
