@@ -131,8 +131,8 @@ export class Questions {
     const policy = await raceAbort(this.#answeredDecision(allowed, isChanged), this.#stop);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
-    // The user saw the text that the policy judged before asking. If the user changed the input, only the
-    // latest decision of the policy is about the new input.
+    // `judged` is the text that the policy decided on. The question showed this text to the user. If the
+    // user changed the input, the policy decided again, and only its second text is about the new input.
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 

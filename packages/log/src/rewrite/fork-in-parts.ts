@@ -203,7 +203,7 @@ interface CopiedPart {
 /** Removes the hidden sessions of processes that ended during a fork. */
 export async function removeAbandonedCopies(context: LogContext): Promise<void> {
   const { reader, commits, leases } = context;
-  // Hidden ids come before all other ids.
+  // Rows are sorted by session id, and the ids of hidden sessions come before all other ids.
   for (const row of await reader.sessions({ limit: maxRemoved })) {
     if (!isHidden(row.session)) break;
     if (row.isDamaged || leases.remainingMs(row) > 0) continue;

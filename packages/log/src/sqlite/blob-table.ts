@@ -95,7 +95,7 @@ export class BlobTable {
   replace(session: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
-      // A reference releases a hold of the blob, unless one of the replaced records already contained the same reference.
+      // A reference releases a hold of the blob, unless a replaced record already had the same reference.
       if (known.has(hash)) this.#statements.useBlob.run(session, hash);
       else this.#use(session, hash);
     }

@@ -9,7 +9,7 @@ export interface UpdateWriterOptions {
   readonly attempt: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<ContentLimits> | undefined;
-  /** Maximum number of indexes in one answer. Default: 1024. */
+  /** Maximum number of values of `index` (one per message) in the updates of one answer. Default: 1024. */
   readonly maxIndexes?: number | undefined;
 }
 

@@ -103,8 +103,9 @@ export function assertJudged({ given, real }: ResolvedPath, judged: string | und
 
 /**
  * Throws if a new file makes a folder a git repository, unless the decision about the call (`judged`) was
- * about a new repository. Several calls can be decided before the first of them runs. Each call may create one of the files that
- * together make a repository, and the decision about one call does not see the files of the others.
+ * about a new repository. Several calls can be decided before the first of them runs. Each call may create
+ * one of the files that together make a repository, and the decision about one call does not consider the
+ * files of the other calls.
  */
 export function assertNoNewRepository(
   root: string,

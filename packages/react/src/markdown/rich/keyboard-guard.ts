@@ -6,7 +6,7 @@ interface KeyboardGuard {
    * events.
    */
   readonly isInUse: boolean;
-  /** Call it when the user presses the frame. */
+  /** Call it when the user clicks or touches the frame. The frame can then have the focus. */
   readonly use: () => void;
 }
 
