@@ -222,9 +222,18 @@ export class RequestsAhead {
   }
 }
 
-function memoryOf({ url = '', rawHeaders }: IncomingMessage): number {
+function memoryOf({
+  url = '',
+  rawHeaders,
+  headers,
+  readableHighWaterMark,
+}: IncomingMessage): number {
   const texts = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
-  return requestBytes + (rawHeaders.length / 2) * headerBytes + texts;
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  const length = isChunked ? readableHighWaterMark : Number(headers['content-length'] ?? 0);
+  // Node holds at most this many bytes of a body that is not read yet.
+  const body = Math.min(length, readableHighWaterMark);
+  return requestBytes + (rawHeaders.length / 2) * headerBytes + texts + body;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -86,8 +86,11 @@ class TestConnection {
   readonly #requests: RequestsAhead;
   readonly #rawHeaders: readonly string[];
 
-  constructor(requests: RequestsAhead, headers = 0) {
+  readonly #headers: IncomingMessage['headers'];
+
+  constructor(requests: RequestsAhead, headers = 0, named: IncomingMessage['headers'] = {}) {
     this.#requests = requests;
+    this.#headers = named;
     const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => {} });
     socket.destroy = () => {
       socket.destroyed = true;
@@ -99,7 +102,10 @@ class TestConnection {
 
   send(answer: (response: ServerResponse) => void = () => {}): void {
     const { socket } = this;
-    const request = { socket, httpVersionMajor: 1, rawHeaders: this.#rawHeaders };
+    const request = {
+      ...{ socket, httpVersionMajor: 1, rawHeaders: this.#rawHeaders, headers: this.#headers },
+      readableHighWaterMark: 65_536,
+    };
     const response = new EventEmitter() as ServerResponse;
     this.#responses.push(response);
     this.#requests.add(request as unknown as IncomingMessage, response, () => answer(response));
@@ -154,4 +160,52 @@ test('18.660: attack: connections without a token fill the memory with requests 
   // Connections that end leave room for others.
   for (const { socket } of kept) socket.destroy();
   expect(open().socket.destroyed).toBe(false);
+});
+
+test.each([
+  [{ 'transfer-encoding': 'chunked' }, 128],
+  [{ 'content-length': '1000000' }, 128],
+  [{ 'content-length': '0' }, 4096],
+])(
+  '18.747: attack: requests sent ahead with %j fill the memory with their bodies',
+  (headers, most) => {
+    const requests = new RequestsAhead();
+    let sent = 0;
+    for (let count = 0; count < 100; count++) {
+      const connection = new TestConnection(requests, 0, headers);
+      for (let at = 0; at < 90; at++) {
+        connection.send();
+        if (connection.socket.destroyed) break;
+      }
+      if (connection.socket.destroyed) break;
+      sent += 89;
+    }
+    // 8 MiB for connections without a token, and 64 KiB for each body.
+    expect(sent).toBeLessThanOrEqual(most);
+  },
+);
+
+test('18.746: attack: the body of a request that waits keeps each of its small chunks', async () => {
+  const arrived = Promise.withResolvers<IncomingMessage>();
+  const listener = new NodeListener({
+    ...{ limits: defaultHttpLimits, clock: systemClock, closing: new AbortController().signal },
+    onRequest: arrived.resolve,
+  });
+  const port = await listener.listen(0, '127.0.0.1');
+  const head = 'POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n';
+  const sending = rawRequest(port, `${head}${'1\r\nx\r\n'.repeat(20_000)}0\r\n\r\n`);
+  const request = await arrived.promise;
+  await expect.poll(() => request.readableLength).toBe(20_000);
+  let chunks = 0;
+  let length = 0;
+  request.on('data', (bytes: Buffer) => {
+    chunks++;
+    length += bytes.length;
+  });
+  await once(request, 'end');
+  expect(length).toBe(20_000);
+  expect(chunks).toBeLessThan(1000);
+  request.socket.destroy();
+  await sending;
+  await listener.close();
 });

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { AgentNetwork } from './agent-network.ts';
+import { joinSmallChunks } from './join-chunks.ts';
 
 interface AgentRequest {
   readonly method: 'GET' | 'POST';
@@ -8,6 +9,9 @@ interface AgentRequest {
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Maximum number of bytes of an answer that wait for their reader. The parsed bytes can be many small chunks. */
+const highWaterMark = 16_384;
 
 /**
  * Returns the address of a route below the URL of a remote agent. A loop removes the slashes at the end of
@@ -35,10 +39,13 @@ export function requestAgent(
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const sent = send(url, {
-    ...{ method, signal, lookup: network.lookup, agent: false },
+    ...{ method, signal, lookup: network.lookup, agent: false, highWaterMark },
     headers: { ...headers, ...length },
   });
-  sent.once('response', resolve);
+  sent.once('response', (response: IncomingMessage) => {
+    joinSmallChunks(response);
+    resolve(response);
+  });
   // This listener stays attached, because an aborted request can emit an error after its response has
   // started.
   sent.on('error', reject);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import {
   ByteCollector,
   isMillraceError,
@@ -7,9 +8,11 @@ import {
   type TraceContext,
 } from '@millrace/core';
 import type { Clock } from '@millrace/log';
+import { ReaderTurns } from '@millrace/providers';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentNetwork } from '../../network/agent-network.ts';
 import { agentAddress, requestAgent } from '../../network/agent-request.ts';
+import { takeSmallChunks } from '../../network/join-chunks.ts';
 
 export interface RemoteEndpoint {
   /** The base URL of the agent. Calls go to `/api` below it. */
@@ -118,14 +121,18 @@ function agentFailed(what: string): ServerError {
 }
 
 async function* guardedBody(
-  body: AsyncIterable<Uint8Array>,
+  body: IncomingMessage,
   guard: CallGuard,
   idleTimeoutMs: number,
 ): AsyncGenerator<Uint8Array> {
+  const turns = new ReaderTurns();
   try {
     guard.startTimeout(idleTimeoutMs);
-    for await (const piece of body) {
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
       guard.stopTimeout();
+      // Node needs much work for each chunk of the protocol.
+      const turn = turns.count(takeSmallChunks(body));
+      if (turn !== undefined) await turn;
       yield piece;
       guard.startTimeout(idleTimeoutMs);
     }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { joinSmallChunks } from '../../network/join-chunks.ts';
 import { isAdmitted } from '../access/connection-limit.ts';
 
 /**
@@ -46,7 +47,9 @@ export class ParseTurns {
   /** Controls the parsing of all connections of a server. */
   watch(server: Server): void {
     server.on('connection', (socket) => this.#add(socket));
-    server.on('request', ({ socket, headers }) => {
+    server.on('request', (request) => {
+      joinSmallChunks(request);
+      const { socket, headers } = request;
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
       connection.bodyBytes = Number(headers['content-length'] ?? 0) - connection.sliceBytes;
@@ -64,8 +67,10 @@ export class ParseTurns {
       if (this.#isWaiting(socket)) return putBack(socket, bytes);
       const startedAt = this.#now();
       for (let at = 0; canParse(socket); ) {
-        const size = at === 0 ? sliceBytes.first : sliceBytes.next;
-        const slice = bytes.subarray(at, at + Math.max(size, connection.bodyBytes));
+        const { bodyBytes } = connection;
+        const isFirst = at === 0 && bodyBytes <= 0;
+        const size = isFirst ? sliceBytes.first : sliceBytes.next + Math.max(0, bodyBytes);
+        const slice = bytes.subarray(at, at + size);
         connection.sliceBytes = slice.length;
         connection.bodyBytes -= slice.length;
         parse.call(socket, slice);
