@@ -45,7 +45,16 @@ export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile
  */
 function deniesOutside(text: string): boolean {
   const [, tool = '', target = ''] = /^([^:=]*)[:=](.*)$/s.exec(text.trim()) ?? [];
-  return !/^bash\b/.test(tool.trim()) && target.trim().startsWith('/');
+  return !/^bash\b/.test(tool.trim()) && mayBeAbsolute(target.trim());
+}
+
+/**
+ * True if a glob may match absolute paths: it begins with a slash, or with a group that contains a slash at the start of
+ * a part, or an empty part. If this is unclear, the result is true.
+ */
+function mayBeAbsolute(glob: string): boolean {
+  if (/^\\?\//.test(glob)) return true;
+  return /^(?:[\\{[]|[@?*+!]\()/.test(glob) && /[{(,|\\[]\/|[{(,|](?=[,|)}])|\?\(/.test(glob);
 }
 
 /**

@@ -84,17 +84,19 @@ export async function connectExtensions(
   };
   // Most sessions have no hooks. The environment of hooks takes several milliseconds.
   const hooks = found.length === 0 ? undefined : await openHooks();
-  const prompt = skillsPrompt(skills);
   const { decide } = permissionPolicy({
     root: await realpath(cwd),
     rules: config.permissions.rules,
   });
   const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
+  const hasDenied = config.permissions.rules.some(({ decision }) => decision === 'deny');
+  const allowed = hasDenied ? skills.filter(({ realPath }) => !isDenied(realPath)) : skills;
+  const prompt = skillsPrompt(allowed);
   const { code } = extensions;
   code?.onNotice(notify);
   return {
     ...{ extensions, hooks, agents: opened, prompt },
-    tools: prompt === '' ? [] : [skillTool(skills, isDenied)],
+    tools: prompt === '' ? [] : [skillTool(allowed, isDenied)],
     problems: [...extensions.problems, ...(code?.problems ?? []), ...problems],
     onNotice: notices.listen,
     close: async () => {

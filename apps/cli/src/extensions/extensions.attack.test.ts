@@ -275,7 +275,11 @@ describe('a file of a skill', () => {
   };
 
   /** Starts a session, changes the project, and then lets the model load the skill. */
-  async function load(input: JsonObject, change: (cwd: string, home: string) => void) {
+  async function load(
+    input: JsonObject,
+    change: (cwd: string, home: string) => void,
+    denied = '**/denied.md',
+  ) {
     const place = homeAndProject(files);
     const { cwd, home, env } = place;
     const { extensions } = await loadExtensions({ ...place, trust: true });
@@ -284,7 +288,7 @@ describe('a file of a skill', () => {
     const config = {
       permissions: {
         mode: 'ask',
-        rules: [{ tool: '*', path: '**/denied.md', decision: 'deny' }],
+        rules: [{ tool: '*', path: denied, decision: 'deny' }],
       },
     } as const;
     const built = await testAgent({ provider, cwd, extensions, env, config });
@@ -326,6 +330,12 @@ describe('a file of a skill', () => {
     ['it is outside', { file: '../../../other/id' }, () => {}],
   ] as const)('18.118: attack: is not read if %s (%j)', async (_why, input, change) => {
     expect(await load(input, change)).not.toContain('THE-TEXT');
+  });
+
+  test('18.765: attack: is not read if a rule denies SKILL.md itself', async () => {
+    const input = { name: 'deploy' };
+    expect(await load(input, () => {})).toContain('Deploy.');
+    expect(await load(input, () => {}, '**/deploy/**')).not.toContain('Deploy.');
   });
 
   test.each([

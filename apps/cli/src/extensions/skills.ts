@@ -129,7 +129,8 @@ export function skillTool(skills: readonly Skill[], isDenied: IsDenied): Tool {
       const skill =
         offered.find((one) => one.name === name || fullName(one) === name) ??
         offered.find(({ path }) => basename(dirname(path)) === name);
-      if (skill === undefined) throw new Error(`There is no skill ${name}`);
+      if (skill === undefined || isDenied(skill.realPath))
+        throw new Error(`There is no skill ${name}`);
       return file === undefined ? skillText(skill) : readSkillFile(skill, file, isDenied);
     },
   });

@@ -14,7 +14,7 @@ import {
   pathOf,
 } from './decide.ts';
 import { deniedEntries, isDeniedPath, mayReach } from './denied-paths.ts';
-import { compileRule, type PermissionRule, plainRule, rulesForTool } from './permission-rule.ts';
+import { compileRule, type PermissionRule, plainRules, rulesForTool } from './permission-rule.ts';
 import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
@@ -152,8 +152,8 @@ const optionNames: OptionNames<PermissionPolicy> = {
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   assertKnownOptions('permissionPolicy', data, optionNames);
   const { root, kinds, searchesSkipDenied = false, searchesSkipAsked = false } = data;
-  const rules = (data.rules ?? []).map(plainRule);
-  const remembered = (data.remembered ?? []).map(plainRule);
+  const rules = (data.rules ?? []).flatMap(plainRules);
+  const remembered = (data.remembered ?? []).flatMap(plainRules);
   const { freeReading = false, hidesDenied = false } = data;
   const executed = new Set(data.executedFiles?.map(foldName));
   if (!isAbsolute(root))

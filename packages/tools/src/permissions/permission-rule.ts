@@ -154,10 +154,24 @@ export function rulesForTool(
 }
 
 /**
- * Returns a rule whose path has no parts without effect, such as in `src//a`. Returns the rule itself if there are
- * none. A rule that asks about or denies `.` covers everything in the root.
+ * Returns the rules that have the same effect as a rule. Their paths have no parts without effect, such as in `src//a`.
+ * If the rule asks or denies, each path is clearly absolute or relative: `{/a,b}/c` gives rules for `/a/c` and `b/c`.
  */
-export function plainRule(rule: PermissionRule): PermissionRule {
+export function plainRules(rule: PermissionRule): readonly PermissionRule[] {
+  const { path, exact = false, decision } = rule;
+  if (path === undefined || exact || decision === 'allow') return [plainRule(rule)];
+  // In a shell, a slash after a backslash is a slash.
+  const plain = path.replace(/\\(.)/gs, (whole, char) => (char === '/' ? '/' : whole));
+  const paths = alternativesOf(plain) ?? [];
+  if (paths.length > 1) return paths.map((one) => plainRule({ ...rule, path: one }));
+  return [plainRule(plain === path ? rule : { ...rule, path: plain })];
+}
+
+/**
+ * Returns a rule whose path has no parts without effect. Returns the rule itself if there are none. A rule that asks
+ * about or denies `.` covers everything in the root.
+ */
+function plainRule(rule: PermissionRule): PermissionRule {
   const { path, exact = false, decision } = rule;
   if (path === undefined || path === '') return rule;
   const plain = plainGlob(path).replace(exact ? /^\.\// : '', '');

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isFromOtherUser } from './connection-owner.ts';
 import { listenForRedirect, type RedirectListenerOptions } from './redirect-listener.ts';
 
 async function start(options: RedirectListenerOptions) {
@@ -59,6 +60,49 @@ test.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
     expect(await request(`${listener.redirectUri}?code=own`)).toMatchObject({ status: 200 });
     const returned = await listener.returned(new AbortController().signal);
     expect(returned.get('code')).toBe('own');
+  },
+);
+
+describe.skipIf(process.platform !== 'linux')(
+  '18.764: attack: another user closes the socket of a return, so that the kernel forgets its owner',
+  () => {
+    const connection = { remoteAddress: '127.0.0.1', remotePort: 0x1234, localPort: 0x5678 };
+    const [client, server] = ['0100007F:1234', '0100007F:5678'];
+    const row = (local: string, remote: string, state: string, uid: number) =>
+      `  0: ${local} ${remote} ${state} 00000000:00000000 00:00000000 00000000 ${uid} 0 1`;
+    const [own = 0] = [process.getuid?.()];
+    const listening = row(server, '00000000:0000', '0A', own);
+    const isRefused = (...tables: readonly (readonly string[])[]) => {
+      let at = 0;
+      const read = () => (tables[at++] ?? tables.at(-1) ?? []).join('\n');
+      return isFromOtherUser(connection, read);
+    };
+    const alive = row(server, client, '01', own);
+
+    test.each(['04', '05', '06', '07'])('the state of its socket is %s', (state) => {
+      const closed = row(client, server, state, 0);
+      expect(isRefused([listening, closed, row(server, client, '08', own)])).toBe(true);
+    });
+
+    test('its socket is gone', () => {
+      expect(isRefused([listening])).toBe(true);
+      expect(isRefused([listening, row(server, client, '08', own)])).toBe(true);
+    });
+
+    test('it closes the socket while the table is read', () => {
+      expect(isRefused([listening, alive], [listening])).toBe(true);
+    });
+
+    test('its socket is open', () => {
+      expect(isRefused([alive, row(client, server, '01', own + 1)])).toBe(true);
+    });
+
+    test('but the own browser, a forwarded port and a browser in another namespace count', () => {
+      expect(isRefused([alive, row(client, server, '01', own)])).toBe(false);
+      expect(isRefused([alive, row(client, server, '01', 0)])).toBe(false);
+      expect(isRefused([listening, alive])).toBe(false);
+      expect(isRefused([''])).toBe(false);
+    });
   },
 );
 

@@ -112,8 +112,8 @@ function hasLostGroup(pattern: string): boolean {
 const maxAlternatives = 100;
 
 /**
- * Returns globs that together match what a glob matches. No group in them contains a slash, so each name can be
- * compared with its own part. Returns undefined if there are too many of them, or if no such globs exist.
+ * Returns globs that together match what a glob matches. No group in them contains a slash or `**`, so each name can be
+ * compared with its own part. Each of them begins with a slash, or matches only relative paths. Returns undefined if there are too many of them, or if no such globs exist.
  *
  * @example alternativesOf('{a/b,c}/*.key'); // ['a/b/*.key', 'c/*.key']
  */
@@ -121,7 +121,7 @@ export function alternativesOf(glob: string): readonly string[] | undefined {
   const done: string[] = [];
   const pending = [escapePlainParentheses(glob)];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const group = groupWithSlash(next);
+    const group = groupToReplace(next);
     if (group === undefined) done.push(next);
     else if (group.parts === undefined) return undefined;
     else pending.push(...group.parts.toReversed().map((part) => group.before + part + group.after));
@@ -137,8 +137,11 @@ interface Group {
   readonly parts: readonly string[] | undefined;
 }
 
-/** Returns the first group of a glob that contains a slash and is not in another group. */
-function groupWithSlash(glob: string): Group | undefined {
+/**
+ * Returns the first group of a glob that contains a slash or `**`, or can be empty at the start of the glob. Groups in
+ * other groups do not count.
+ */
+function groupToReplace(glob: string): Group | undefined {
   for (let at = 0; at < glob.length; at++) {
     const char = glob[at] ?? '';
     if (char === '\\') at++;
@@ -153,11 +156,16 @@ function groupWithSlash(glob: string): Group | undefined {
       const { end, parts } = group;
       const isGroup = char === '(' || parts.length > 1;
       // A group without alternatives, such as `{a/b}`, is a name.
-      if (!isGroup || !glob.slice(at, end).includes('/')) continue;
       const kind = char === '{' ? '@' : glob[at - 1];
       const before = glob.slice(0, char === '{' ? at : at - 1);
       const after = glob.slice(end + 1);
-      if (kind !== '@' && kind !== '?') return { before, after, parts: undefined };
+      const text = glob.slice(before.length, end + 1);
+      const isSimple = kind === '@' || kind === '?';
+      // `{,a}/b` is also `/b`.
+      const isEmptyAtStart = before === '' && isSimple && /[{(,|][,|)}]|\?\(/.test(text);
+      const needsParts = text.includes('/') || (isSimple && text.includes('**'));
+      if (!isGroup || !(needsParts || isEmptyAtStart)) continue;
+      if (!isSimple) return { before, after, parts: undefined };
       return { before, after, parts: kind === '?' ? ['', ...parts] : parts };
     }
   }
