@@ -1,5 +1,6 @@
-import { chmod, unlink } from 'node:fs/promises';
+import { chmod, lstat, unlink } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/core';
 import type { SessionProfile } from './session-profile.ts';
 
@@ -78,11 +79,15 @@ export async function listenForControl(
   };
 }
 
-/** Sends a request to the daemon. Returns undefined if no daemon listens. */
+/**
+ * Sends a request to the daemon. Returns undefined if no daemon listens. Throws if the folder of the socket belongs to a
+ * different user, who could answer in place of the daemon.
+ */
 export async function askDaemon(
   path: string,
   request: ControlRequest,
 ): Promise<ControlReply | undefined> {
+  await assertOwnFolder(dirname(path));
   const socket = createConnection(path);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -99,6 +104,15 @@ export async function askDaemon(
   const { reply, error } = JSON.parse(line) as { reply?: ControlReply; error?: string };
   if (reply === undefined) throw new MillraceError('daemon', error ?? 'The daemon gave no reply');
   return reply;
+}
+
+async function assertOwnFolder(folder: string): Promise<void> {
+  const user = process.geteuid?.();
+  const found = await lstat(folder).catch(() => undefined);
+  if (user === undefined || found === undefined) return;
+  if (found.isDirectory() && found.uid === user) return;
+  const message = `Cannot use the daemon: ${folder} is not a folder of this user. Delete it, or choose another store with --store <file>`;
+  throw new MillraceError('not_private', message, { path: folder });
 }
 
 /** Reads one line. Throws if the connection ends before the line does. */

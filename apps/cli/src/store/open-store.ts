@@ -11,6 +11,7 @@ import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { OutputStream } from '../print/output.ts';
+import { assertNoForeignFiles, assertNotForAll, sharedFolderOf } from './shared-folder.ts';
 
 /** The open session store. */
 export interface Store {
@@ -122,7 +123,8 @@ interface PrivateFileOptions {
  * Creates the file and its folders if they are missing, so that only their owner can read them.
  * SQLite gives the same mode to its files next to the database. So call this function before SQLite
  * opens the file. Throws if the path is a pipe or a device. Opening it could block forever, and its
- * mode must not change.
+ * mode must not change. Throws if a file of a different user is beside it. Throws if all users can
+ * write to the folder, unless the file keeps its mode.
  */
 export async function ensurePrivateFile(
   path: string,
@@ -131,10 +133,13 @@ export async function ensurePrivateFile(
   makeFolder(dirname(path));
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
+  const shared = sharedFolderOf(path);
+  if (shared !== undefined) assertNoForeignFiles(path, shared);
   const file = await open(path, appendFlags, ownerOnlyMode);
   try {
     const { mode } = await file.stat();
     if ((mode & 0o077) !== 0 && !keepsMode) await chmod(path, ownerOnlyMode);
+    if (shared !== undefined && !keepsMode) assertNotForAll(path, shared);
   } finally {
     await file.close();
   }

@@ -90,6 +90,20 @@ test('18.733: attack: a command uses another form of an accented letter', () => 
   );
 });
 
+test('18.768: attack: only an accented name of a folder has another form, and it is not the first name', () => {
+  const names = ['.a.txt', 'Cl\u00e9.txt'];
+  const files: FileNames = {
+    exists: (path) => names.some((name) => path.normalize('NFC') === `/mnt/m/${name}`),
+    namesIn: () => names,
+  };
+  const check = (...hidden: readonly string[]) => {
+    const paths = hidden.map((name) => `/mnt/m/${name}`);
+    return () => assertOneSpelling({ paths, root: undefined, mounts: none, files });
+  };
+  expect(check(...names)).toThrow('/mnt/m');
+  expect(check('.a.txt')).not.toThrow();
+});
+
 test('18.734: a file system that distinguishes the letter case keeps its sandbox', () => {
   const root = temporaryFolder();
   writeTree(root, { '.env': 'a', README: 'b', readme: 'c', 'private/key': 'd' });

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
+import { isAscii } from '../../workspace/globs/folded-names.ts';
 import {
   type FileNames,
   hasOtherSpelling,
@@ -48,8 +49,12 @@ export function assertOneSpelling({ paths, root, ...where }: CheckedPlaces): voi
   const checked = new Set<string>();
   for (const path of paths) {
     const folder = dirname(path);
-    if (checked.has(folder) || spellingsOf(path.slice(folder.length)).length === 0) continue;
-    checked.add(folder);
+    const name = path.slice(folder.length);
+    // A file system can distinguish the letter case and ignore the form of accented letters.
+    const hasForms = !isAscii(name) && name.normalize('NFC') !== name.normalize('NFD');
+    const key = hasForms ? `${folder}\0` : folder;
+    if (checked.has(key) || spellingsOf(name).length === 0) continue;
+    checked.add(key);
     if (hasOtherSpelling(path, where.files)) throw cannotProtect(folder);
   }
 }
