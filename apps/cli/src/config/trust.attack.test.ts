@@ -6,6 +6,8 @@ test.each([
   '*:{/etc/hostname,zz/y}',
   '*:{zz/y,/etc/hostname}',
   '*:\\/usr/bin/git',
+  '*:"/usr/bin"/git',
+  '*:{/usr/bin/git}',
   '*:{,/private}/usr/bin/git',
   '*:{,x}/usr/bin/git',
   '*:?(x)/usr/bin/git',

@@ -53,7 +53,7 @@ function deniesOutside(text: string): boolean {
  * a part, or an empty part. If this is unclear, the result is true.
  */
 function mayBeAbsolute(glob: string): boolean {
-  if (/^\\?\//.test(glob)) return true;
+  if (/^[\\"]*\//.test(glob)) return true;
   return /^(?:[\\{[]|[@?*+!]\()/.test(glob) && /[{(,|\\[]\/|[{(,|](?=[,|)}])|\?\(/.test(glob);
 }
 

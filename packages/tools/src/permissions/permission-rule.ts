@@ -162,7 +162,9 @@ export function plainRules(rule: PermissionRule): readonly PermissionRule[] {
   if (path === undefined || exact || decision === 'allow') return [plainRule(rule)];
   // In a shell, a slash after a backslash is a slash.
   const plain = path.replace(/\\(.)/gs, (whole, char) => (char === '/' ? '/' : whole));
-  const paths = alternativesOf(plain) ?? [];
+  // A rule also covers the path that it names if its quotes belong to a shell.
+  const forms = /^"+\//.test(plain) ? [plain.replaceAll('"', ''), plain] : [plain];
+  const paths = forms.flatMap((form) => alternativesOf(form) ?? [form]);
   if (paths.length > 1) return paths.map((one) => plainRule({ ...rule, path: one }));
   return [plainRule(plain === path ? rule : { ...rule, path: plain })];
 }

@@ -23,6 +23,8 @@ const absolute = [
   '{{/a,/srv},b}/project/private/**',
   '\\/srv/project/private/**',
   '/srv\\/project\\/private',
+  '"/srv/project"/private/**',
+  '{/srv/project/private/**}',
 ];
 
 describe('18.762: attack: a call uses a path that a rule denies, and its absolute path begins in a group', () => {

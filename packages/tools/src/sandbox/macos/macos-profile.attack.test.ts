@@ -128,3 +128,26 @@ test.for([
   // Git on Linux does not use such names.
   expect(readFolder(folder, undefined, 0, false)).toMatchObject({ hasGit: false, isBare: false });
 });
+
+test.for([
+  '.git\u017Fsh',
+  '.\u00DFh/id',
+  '.vim/\uFB01le',
+  '.gitcon\uFB01g',
+  '.la\uFB06',
+  '.o\uFB03ce',
+  '.of\uFB01ce',
+  '.o\uFB00ice',
+])(
+  '18.769: attack: %j cannot be created, because the file system treats several letters as one',
+  (name) => {
+    const root = temporaryFolder();
+    const plain = ['.gitssh', '.ssh/id', '.vim/file', '.gitconfig', '.last', '.office'];
+    const text = profile({ root, protected: plain.map((one) => join(root, one)) });
+    const spellings = valuesOf(text, '(deny file-write* (regex').map(
+      (one) => new RegExp(one.replace(/\\(["\\])/g, '$1')),
+    );
+    expect(spellings.some((one) => one.test(join(root, name)))).toBe(true);
+    expect(spellings.some((one) => one.test(join(root, 'notes')))).toBe(false);
+  },
+);

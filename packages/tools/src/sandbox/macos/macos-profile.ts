@@ -158,15 +158,33 @@ const otherLetters: ReadonlyMap<string, string> = new Map([
   ['k', '\u212A'],
 ]);
 
+/** The characters that a file system treats as equal to several Latin letters. */
+const joinedLetters: readonly (readonly [letters: string, joined: string])[] = [
+  ...([
+    ['ffi', '\uFB03'],
+    ['ffl', '\uFB04'],
+    ['ff', '\uFB00'],
+    ['fi', '\uFB01'],
+  ] as const),
+  ...([
+    ['fl', '\uFB02'],
+    ['st', '\uFB05|\uFB06'],
+    ['ss', '\u00DF|\u1E9E'],
+  ] as const),
+];
+
 function inAnyCase(name: string): string {
-  return [...name]
-    .map((char) => {
-      const lower = char.toLowerCase();
-      const forms = [lower, char.toUpperCase(), otherLetters.get(lower) ?? ''];
-      const different = [...new Set(forms)].filter((form) => form !== '').map(escaped);
-      return different.length === 1 ? escaped(char) : `(${different.join('|')})`;
-    })
-    .join('');
+  const [char = ''] = name;
+  if (char === '') return '';
+  const lower = char.toLowerCase();
+  const forms = [lower, char.toUpperCase(), otherLetters.get(lower) ?? ''];
+  const different = [...new Set(forms)].filter((form) => form !== '').map(escaped);
+  const single = different.length === 1 ? escaped(char) : `(${different.join('|')})`;
+  const separate = `${single}${inAnyCase(name.slice(char.length))}`;
+  const joined = joinedLetters
+    .filter(([letters]) => name.slice(0, letters.length).toLowerCase() === letters)
+    .map(([letters, one]) => `(${one})${inAnyCase(name.slice(letters.length))}`);
+  return joined.length === 0 ? separate : `(${[separate, ...joined].join('|')})`;
 }
 
 function escaped(text: string): string {

@@ -164,6 +164,9 @@ function groupToReplace(glob: string): Group | undefined {
       // `{,a}/b` is also `/b`.
       const isEmptyAtStart = before === '' && isSimple && /[{(,|][,|)}]|\?\(/.test(text);
       const needsParts = text.includes('/') || (isSimple && text.includes('**'));
+      // In a shell, `{/a}` is a name. The user of such a rule means `/a`.
+      if (!isGroup && before === '' && text.startsWith('{/'))
+        return { before, after, parts: [...parts, `\\${text.slice(0, -1)}\\}`] };
       if (!isGroup || !(needsParts || isEmptyAtStart)) continue;
       if (!isSimple) return { before, after, parts: undefined };
       return { before, after, parts: kind === '?' ? ['', ...parts] : parts };
