@@ -157,6 +157,7 @@ export const taskLogRoutes: readonly Route[] = [
     params: taskIdParams,
     query: diffQuery,
     reply: sessionDiffSchema,
+    runsInTurn: true,
     async handle({ params, query: { other } }, { service, log, grant }) {
       const [a, b] = await comparedTasks(params.task_id, other, { service, log });
       const diff = await compareTasks(log, a, b);
@@ -171,6 +172,7 @@ export const taskLogRoutes: readonly Route[] = [
     params: taskIdParams,
     query: diffQuery,
     reply: divergenceSchema,
+    runsInTurn: true,
     async handle({ params, query: { other } }, { service, log, grant }) {
       const [a, b] = await comparedTasks(params.task_id, other, { service, log });
       const found = await divergenceOf(log, a, b);

@@ -15,7 +15,7 @@ function keptConfig(): { readonly path: string; readonly place: KeptPlace } {
   return { path, place: { path, guard: 'read-only', file } };
 }
 
-test('18.740: attack: a guarded file gets a new content in place', () => {
+test('18.728: attack: a guarded file gets a new content in place', () => {
   const { path, place } = keptConfig();
   const watch = watchNames([], [place]);
   appendFileSync(path, '[core]\n\tfsmonitor = evil\n');
@@ -28,7 +28,7 @@ test('18.740: attack: a guarded file gets a new content in place', () => {
   expect(watchNames([], [place]).finish()).toEqual([]);
 });
 
-test('18.741: a harmless change, and a change of permissions alone, are not reported', () => {
+test('18.729: a harmless change, and a change of permissions alone, are not reported', () => {
   const { path, place } = keptConfig();
   const watch = watchNames([], [place]);
   chmodSync(path, 0o600);

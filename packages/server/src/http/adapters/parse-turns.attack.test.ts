@@ -1,6 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { rawRequest } from '../../testing/raw-request.ts';
 import { startTestServer } from '../../testing/servers/test-server.ts';
@@ -58,6 +59,27 @@ test('18.741: attack: bytes that need much work are parsed in one turn of the ev
   expect(answersIn(text)).toBe(40);
   const most = Math.max(...turns.map((one) => turns.filter((other) => other === one).length));
   expect(most).toBeLessThanOrEqual(2);
+});
+
+test('18.748: attack: thousands of connections send bytes in one turn of the event loop', () => {
+  let now = 0;
+  const server = new EventEmitter();
+  new ParseTurns(() => now).watch(server as Server);
+  const sockets = Array.from({ length: 1000 }, () => {
+    const socket = new Duplex({ read: () => {}, write: () => {} });
+    // Each byte needs a microsecond.
+    socket.on('data', (bytes: Buffer) => {
+      now += bytes.length / 1000;
+    });
+    server.emit('connection', socket);
+    return socket;
+  });
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (const socket of sockets) socket.emit('data', Buffer.alloc(5000));
+  expect(now).toBeGreaterThan(10);
+  expect(now).toBeLessThan(500);
 });
 
 test('18.741: a body whose bytes wait for their turn arrives in full', async () => {

@@ -158,7 +158,8 @@ async function resolveReferences(
     if (found === undefined) throw notFound('Item', id, 'input');
     if (used.has(id)) throw refused('input', `it refers to the item ${id.slice(0, 256)} twice`);
     used.add(id);
-    const parts = sessions.get(found.taskId) ?? (await readParts(found.taskId, context));
+    const read = () => readParts(found.taskId, context);
+    const parts = sessions.get(found.taskId) ?? (await context.inTurn(read, 'refuse'));
     sessions.set(found.taskId, parts);
     if (sessions.size > maxReferencedSessions)
       throw refused('input', `it refers to more than ${maxReferencedSessions} sessions`);
