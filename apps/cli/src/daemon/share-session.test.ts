@@ -12,6 +12,6 @@ test('a link of this machine names the command for a link of a proxy', () => {
 test('without the web page, a link says how to add the page', () => {
   const notes = linkNotes('https://laptop.example.com/app', { hasPage: false, pid: 17 });
   expect(notes).toEqual([
-    'Browsers cannot show the link yet, because the web page is missing. To add it: npm run build:all in the clone. Then end the daemon (kill 17), and create the link again.',
+    'Browsers cannot show the link yet. Run npm run build:all in the clone, end the daemon (kill 17), and create the link again.',
   ]);
 });

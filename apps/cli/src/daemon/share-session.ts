@@ -53,18 +53,15 @@ interface LinkState {
 
 /** Returns sentences about the places in which a link works. */
 export function linkNotes(link: string, { hasPage, pid }: LinkState): readonly string[] {
-  const where = isLoopback(new URL(link).hostname)
-    ? [
-        'The link works on this machine. For a phone, put a proxy in front of the daemon, and create the link with millrace share --url <address of the proxy>.',
-      ]
-    : [];
-  if (hasPage) return where;
-  const build = isInClone() ? 'npm run build:all in the clone' : 'a new installation';
-  // A daemon looks for the page only when it starts.
-  const end = pid === undefined ? 'end the daemon' : `end the daemon (kill ${pid})`;
+  if (!hasPage) {
+    const build = isInClone() ? 'Run npm run build:all in the clone' : 'Install millrace again';
+    // A daemon looks for the page only when it starts.
+    const end = pid === undefined ? 'end the daemon' : `end the daemon (kill ${pid})`;
+    return [`Browsers cannot show the link yet. ${build}, ${end}, and create the link again.`];
+  }
+  if (!isLoopback(new URL(link).hostname)) return [];
   return [
-    ...where,
-    `Browsers cannot show the link yet, because the web page is missing. To add it: ${build}. Then ${end}, and create the link again.`,
+    'The link works on this machine. For a phone, put a proxy in front of the daemon, and create the link with millrace share --url <address of the proxy>.',
   ];
 }
 
