@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/core';
 import { sqliteLog } from '@millrace/log/sqlite';
 import type { StoredRow } from '@millrace/server';
+import { databaseFiles } from '../config/config-paths.ts';
 
 // A backup is one SQLite file, which `sqliteLog` can open as a log. It has two additional tables.
 // One contains the rows of the server. The other describes the backup and contains a checksum.
@@ -144,8 +145,7 @@ export async function writeLogFile(from: string, to: string): Promise<void> {
     for (const path of [copy, to]) await sqliteLog({ path, onRewound: () => {} }).close();
     copyRows(copy, to);
   } finally {
-    for (const end of ['', '-wal', '-shm', '-journal', '-mark'])
-      rmSync(copy + end, { force: true });
+    for (const file of databaseFiles(copy)) rmSync(file, { force: true });
   }
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/core';
+import { databaseFiles } from '../config/config-paths.ts';
 import { makeFolder } from '../make-folder.ts';
 import {
   type BackupSummary,
@@ -69,9 +70,8 @@ async function restoreFiles(
       renameSync(ready, to);
     }
   } finally {
-    for (const { ready } of files)
-      for (const end of ['', '-wal', '-shm', '-journal', '-mark'])
-        rmSync(ready + end, { force: true });
+    for (const file of files.flatMap(({ ready }) => databaseFiles(ready)))
+      rmSync(file, { force: true });
   }
 }
 

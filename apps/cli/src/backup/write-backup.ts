@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { MillraceError } from '@millrace/core';
+import { databaseFiles } from '../config/config-paths.ts';
 import { type BackupSummary, createPrivateFile, finishBackup } from './backup-file.ts';
 import type { BackupTarget } from './backup-target.ts';
-
-/** The suffixes of all files that SQLite and the log create for one path. */
-const ends = ['', '-journal', '-wal', '-shm', '-mark'];
 
 /**
  * Writes the log, its blobs and the server's rows into one file. All of them are from the same
@@ -22,8 +20,7 @@ export async function writeBackup(target: BackupTarget, path: string): Promise<B
     linkIntoPlace(part, path);
     return summary;
   } finally {
-    for (const end of ends)
-      for (const name of [part, `${part}.rows`]) rmSync(name + end, { force: true });
+    for (const file of [part, `${part}.rows`].flatMap(databaseFiles)) rmSync(file, { force: true });
   }
 }
 

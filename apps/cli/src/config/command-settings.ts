@@ -6,6 +6,7 @@ import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
 import {
   daemonFolderOf,
+  databaseFiles,
   userConfigFolder,
   userDataFolder,
   worktreesFolder,
@@ -49,9 +50,6 @@ export function mergeSandbox({ layers, args, env, store, named }: SandboxSources
   };
 }
 
-/** The ends of the names of the files that SQLite and the log create beside a database. */
-const storeEnds = ['', '-wal', '-shm', '-journal', '-mark'] as const;
-
 /**
  * Returns all files of the session store, also those that do not exist. SQLite stores recent records in additional
  * files next to it, and applies a journal that it finds there. If the path is a link, SQLite creates these files
@@ -59,9 +57,7 @@ const storeEnds = ['', '-wal', '-shm', '-journal', '-mark'] as const;
  */
 export function storeFiles(store: string | undefined): readonly string[] {
   if (store === undefined) return [];
-  const files = [...new Set([store, realPathOf(store)])].flatMap((path) =>
-    storeEnds.map((end) => path + end),
-  );
+  const files = [...new Set([store, realPathOf(store)])].flatMap(databaseFiles);
   const beside = ['names.jsonl', 'history.jsonl'].map((name) => join(dirname(store), name));
   return [...files, ...beside, daemonFolderOf(store)];
 }

@@ -127,3 +127,11 @@ export async function isOwn(path: string, cwd: string): Promise<boolean> {
   const owners = [user, 0, (await stat(cwd).catch(() => undefined))?.uid];
   return owners.includes(link.uid) && owners.includes(target.uid);
 }
+
+/** The ends of the names of the files that SQLite and the log create beside a database. */
+const databaseEnds = ['-wal', '-shm', '-journal', '-mark'] as const;
+
+/** Returns the path of a database, and the paths of all files that SQLite and the log create beside it. */
+export function databaseFiles(path: string): readonly string[] {
+  return [path, ...databaseEnds.map((end) => path + end)];
+}

@@ -1,9 +1,7 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LogError } from '@millrace/log';
-
-/** The files that SQLite and the log use beside a database. Their content can replace the content of the database. */
-const endings = ['-journal', '-wal', '-shm', '-mark'] as const;
+import { databaseFiles } from '../config/config-paths.ts';
 
 /**
  * Returns the folder of a file if other users of this machine may put files into it, such as `/tmp`. Returns undefined
@@ -19,19 +17,19 @@ export function sharedFolderOf(path: string): Stats | undefined {
 }
 
 /**
- * Throws if a file of a different user is at the path of a database, or beside it. SQLite would copy such a journal into
- * the database. Files of the owner of the folder count as own files, because containers often run as root in a folder
+ * Throws if a file of a different user is at the path of a database, or beside it. The content of such a file can
+ * replace the content of the database: SQLite copies a journal into it. Files of the owner of the folder count as own files, because containers often run as root in a folder
  * of a different user.
  */
 export function assertNoForeignFiles(path: string, folder: Stats): void {
   const owners = [process.getuid?.(), 0, folder.uid];
-  for (const ending of ['', ...endings]) {
-    const found = lstatSync(`${path}${ending}`, { throwIfNoEntry: false });
+  for (const file of databaseFiles(path)) {
+    const found = lstatSync(file, { throwIfNoEntry: false });
     if (found === undefined) continue;
     if (!owners.includes(found.uid))
-      throw notOwn(path, `${path}${ending} belongs to another user. Delete it`);
-    if (ending !== '' && !found.isFile())
-      throw notOwn(path, `${path}${ending} is not a regular file. Delete it`);
+      throw notOwn(path, `${file} belongs to another user. Delete it`);
+    if (file !== path && !found.isFile())
+      throw notOwn(path, `${file} is not a regular file. Delete it`);
   }
 }
 

@@ -117,7 +117,8 @@ export class Guards {
   }
 
   async #checkInput({ turn }: TurnState): Promise<GuardOutcome> {
-    if (this.#isStreamedInput()) await this.#write(closeClientItems(this.#context.journal.state));
+    const closing = closeClientItems(this.#context.journal.state);
+    if (closing.length > 0) await this.#write(closing);
     const found = openInput(this.#context);
     if (found === undefined) return { type: 'checked' };
     const { journal, settings } = this.#context;

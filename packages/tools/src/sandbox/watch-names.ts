@@ -132,7 +132,7 @@ export function checkOpenWatches(): readonly string[] {
   return [...open].flatMap((check) => check());
 }
 
-/** What happened to a path that a command has changed. */
+/** The result of restoring a path that a command has changed. */
 interface Restored {
   /** The new path of the file that appeared there. Undefined if there was no file, or if it was not renamed. */
   readonly away: string | undefined;

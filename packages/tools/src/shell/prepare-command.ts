@@ -113,8 +113,8 @@ interface CommandEnv {
   readonly env: Readonly<Record<string, string>>;
   /**
    * The environment of a command that nobody approved: a command that only reads, or a command that a mode, a
-   * prefix rule or an earlier approval of a prefix allowed. It omits the variables in `allow` and `set`, because they are often secrets, and the
-   * command could print them.
+   * prefix rule or an earlier approval of a prefix allowed. It omits the variables in `allow` and `set`, because
+   * they are often secrets, and the command could print them.
    */
   readonly unasked: Readonly<Record<string, string>>;
 }

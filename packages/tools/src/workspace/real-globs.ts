@@ -39,7 +39,7 @@ export function escapeGlob(path: string): string {
   return path.replace(/[\\*?[\]{}()!+@|"]/g, '\\$&');
 }
 
-/** What a glob of a rule matches through links. */
+/** The real paths that a glob of a rule matches through links. */
 export interface LinkedGlobs {
   /** Absolute globs for the real paths. */
   readonly globs: readonly string[];

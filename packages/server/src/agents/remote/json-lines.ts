@@ -35,17 +35,21 @@ export async function* jsonLines(
       // A long answer of one agent must not keep the server from its other work.
       const turn = turns.count(1);
       if (turn !== undefined) await turn;
-      if (line.trim() === '') continue;
-      const parsed = parseJson(line);
-      if (parsed.ok) yield parsed.value;
-      else counts.unreadable++;
+      const value = parseLine(line, counts);
+      if (value !== undefined) yield value;
     }
   }
-  const last = splitter.end();
-  if (last.trim() === '') return;
-  const parsed = parseJson(last);
-  if (parsed.ok) yield parsed.value;
-  else counts.unreadable++;
+  const last = parseLine(splitter.end(), counts);
+  if (last !== undefined) yield last;
+}
+
+/** Returns undefined for an empty line, and for a line that is not JSON. */
+function parseLine(line: string, counts: LineCounts): JsonValue | undefined {
+  if (line.trim() === '') return undefined;
+  const parsed = parseJson(line);
+  if (parsed.ok) return parsed.value;
+  counts.unreadable++;
+  return undefined;
 }
 
 /** Splits a body into lines. */

@@ -16,8 +16,8 @@ const maxParseMs = 1;
 const maxTurnMs = 10;
 
 /**
- * What a connection can use if `maxTurnMs` is over: one usual request. Thousands of connections can send bytes in one
- * turn of the event loop.
+ * The limits of each connection after `maxTurnMs` is over. They are enough for one usual request. Thousands of
+ * connections can send bytes in one turn of the event loop.
  */
 const late = { sliceBytes: 256, maxParseMs: 0.25 };
 
