@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeFolder } from './make-folder.ts';
-import { readFileSafely } from './safe-files.ts';
+import { readFileSafely, readPieces, readText } from './safe-files.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
 
 const folder = temporaryFolder('files');
@@ -36,6 +37,33 @@ describe('a file', () => {
       });
     const options = { maxBytes: 10, pipes: true };
     await expect(readFileSafely(at('device'), options)).rejects.toThrow('not a regular file');
+  });
+
+  test('18.899: attack: very many FIFOs without a writer block no thread', async () => {
+    // A blocking read takes one of four threads, and the read of a file then waits forever.
+    const pipes = Array.from({ length: 8 }, (_, index) => at(`waiting${index}`));
+    execFileSync('mkfifo', pipes);
+    const reads = pipes.flatMap((path) => [readText(path), readPieces(path).next()]);
+    writeFileSync(at('plain'), 'text');
+    expect(await readFile(at('plain'), 'utf8')).toBe('text');
+    for (const path of pipes) spawn('sh', ['-c', ': > "$0"', path]);
+    await Promise.all(reads);
+  });
+
+  test('is read in pieces', async () => {
+    execFileSync('mkfifo', [at('typed')]);
+    spawn('sh', ['-c', 'printf 12345 > "$0"', at('typed')]);
+    writeFileSync(at('long'), 'x'.repeat(200_000));
+    const lengthOf = async (path: string) => {
+      let all = 0;
+      for await (const { length } of readPieces(path)) all += length;
+      return all;
+    };
+    expect(await lengthOf(at('typed'))).toBe(5);
+    expect(await lengthOf(at('long'))).toBe(200_000);
+    expect(await lengthOf('/dev/null')).toBe(0);
+    await expect(lengthOf(at('none'))).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(lengthOf(folder())).rejects.toMatchObject({ code: 'EISDIR' });
   });
 
   test('that is a pipe of a shell is read to its end if the caller allows it', async () => {

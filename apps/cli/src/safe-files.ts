@@ -1,9 +1,23 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  openSync,
+  type ReadStream,
+  readSync,
+  type Stats,
+} from 'node:fs';
 import { Socket } from 'node:net';
 import { MillraceError } from '@millrace/core';
 
 /** Thrown if a file cannot be used. The message contains the reason, but not the path. */
 class FileError extends MillraceError<'not_a_file' | 'too_large'> {}
+
+/** True for the error of `readFileSafely` about a file that is too large, or no regular file. */
+export function isFileError(error: unknown): error is Error {
+  return error instanceof FileError;
+}
 
 interface ReadOptions {
   readonly maxBytes: number;
@@ -35,7 +49,7 @@ export async function readFileSafely(
   path: string,
   { maxBytes, clip = false, pipes = false }: ReadOptions,
 ): Promise<FileBytes> {
-  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const fd = openToRead(path);
   const stats = fstatSync(fd);
   // The socket in `readPipe` also closes the descriptor.
   if (pipes && stats.isFIFO())
@@ -49,6 +63,40 @@ export async function readFileSafely(
   } finally {
     closeSync(fd);
   }
+}
+
+/** Maximum size of a text, in bytes. A longer string could not exist. */
+const maxTextBytes = 500 * 2 ** 20;
+
+/** Reads the text of a file or a pipe that the user named. */
+export async function readText(path: string): Promise<string> {
+  const { bytes } = await readFileSafely(path, { maxBytes: maxTextBytes, pipes: true });
+  return bytes.toString('utf8');
+}
+
+/**
+ * Reads a file or a pipe of any size in pieces. Use it for a path that the user typed. It never blocks a thread, so a
+ * signal can end the process.
+ */
+export async function* readPieces(path: string): AsyncGenerator<Uint8Array> {
+  const fd = openToRead(path);
+  const stats = fstatSync(fd);
+  if (stats.isFIFO()) yield* pieces(new Socket({ fd, readable: true, writable: false }));
+  else if (stats.isFile()) yield* pieces(createReadStream(path, { fd }));
+  else {
+    // A terminal would fail instead of waiting for a line.
+    closeSync(fd);
+    yield* pieces(createReadStream(path));
+  }
+}
+
+function pieces(stream: Socket | ReadStream): AsyncIterable<Uint8Array> {
+  return stream as AsyncIterable<Buffer>;
+}
+
+/** Opens a file. The open of a FIFO returns at once, also without a writer. */
+function openToRead(path: string): number {
+  return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 }
 
 function readStart(fd: number, maxLength: number): Buffer {

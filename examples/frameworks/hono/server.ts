@@ -8,7 +8,7 @@ const app = new Hono();
 app.all('/api/agents/*', (context) => server.fetch(context.req.raw));
 app.post('/api/chat', async (context) => {
   const { messages } = await context.req.json();
-  const run = agent.run(messages.at(-1).parts[0].text, { signal: context.req.raw.signal });
+  const run = agent.run(String(messages.at(-1).parts[0].text), { signal: context.req.raw.signal });
   return run.toUIMessageStreamResponse();
 });
 app.get('/', (context) => context.text('Hello from Hono'));

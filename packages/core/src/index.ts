@@ -26,6 +26,7 @@ export {
   type ItemState,
   type PartSlot,
   type Superseded,
+  usedItemIds,
 } from './fold/fold-state.ts';
 export { merge, mergeBatch } from './fold/merge.ts';
 export { type ByteRope, livePart, type OpenPart, toBytes } from './fold/open-part.ts';

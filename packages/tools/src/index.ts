@@ -60,6 +60,7 @@ export {
 } from './permissions/permission-policy.ts';
 export type { PermissionRule } from './permissions/permission-rule.ts';
 export type { AskedPath } from './permissions/read-only/asked-paths.ts';
+export { judgedPath } from './permissions/repository-protection.ts';
 export {
   isLauncher,
   type SplitCommand,
@@ -91,6 +92,7 @@ export { findSandbox } from './sandbox/find-sandbox.ts';
 export {
   type CallPlace,
   callKey,
+  confinementOf,
   type ReadingPlace,
   type UnaskedReading,
   unaskedReading,

@@ -4,7 +4,7 @@ import type {
   RequestPermissionResponse,
   ToolCallContent,
 } from '@agentclientprotocol/sdk';
-import type { ChangePreview, PermissionRule } from '@millrace/tools';
+import { type ChangePreview, judgedPath, type PermissionRule } from '@millrace/tools';
 import type { ApprovalDialog, PendingApproval } from '../chat/contract/dialog.ts';
 import {
   type ApprovalChoice,
@@ -194,7 +194,8 @@ function toolCallOf(dialog: ApprovalDialog, cwd: string): RequestPermissionReque
 
 function requestContent(dialog: ApprovalDialog, cwd: string): ToolCallContent[] {
   const { approval, preview, folder } = dialog;
-  const { name, input, reason, judged } = approval;
+  const { name, input, reason } = approval;
+  const judged = approval.judged && judgedPath(approval.judged);
   const fields = fieldsOf(input);
   const path = absolutePath(String(fields['path'] ?? ''), folder ?? cwd);
   const isElsewhere = name !== 'bash' && judged !== undefined && judged !== '' && judged !== path;

@@ -27,6 +27,7 @@ import type { SandboxConfig, SessionMode } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { withRenderer } from '../extensions/code/with-renderer.ts';
 import { type ConnectedExtensions, connectExtensions } from '../extensions/connect-extensions.ts';
+import type { SessionHooks } from '../extensions/session-hooks.ts';
 import { commonOptions } from './agent-options.ts';
 import { confineHooks, openSandbox } from './command-sandbox.ts';
 import { helpersTool } from './helpers-tool.ts';
@@ -226,8 +227,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     changing: [...changing, ...parts.shared.changing].map(wrapIn(root)),
   });
   const { reading, changing } = withShared(parts);
-  const approveByRules = parts.policy.approve;
-  const policy = { ...parts.policy, approve: hooks?.approve(approveByRules) ?? approveByRules };
+  const policy = checkedByHooks(parts.policy, hooks);
   const { chosen, approve: whileAsking, output } = options;
   const observers = [...(options.observers ?? []), ...parts.observers];
   const common = commonOptions({ ...options, observers });
@@ -326,6 +326,13 @@ function assemble(parts: AgentParts): BuiltAgent {
   };
 }
 
+/** Returns the policy with decisions that the hooks check. */
+function checkedByHooks(policy: SessionPolicy, hooks: SessionHooks | undefined): SessionPolicy {
+  const checked = (approve: SessionPolicy['approve']) => hooks?.approve(approve) ?? approve;
+  const { approve, approveNamed } = policy;
+  return { ...policy, approve: checked(approve), approveNamed: checked(approveNamed) };
+}
+
 /** Creates the agent for the tool calls of MCP apps. Returns undefined if no server has apps. */
 function createAppAgent(options: AgentOptions, tools: readonly Tool[]): Agent | undefined {
   return tools.length === 0 ? undefined : createAgent({ ...options, tools });
@@ -345,7 +352,7 @@ function readFilesOnStart(files: CommandFiles): Observer {
 /** The calls that the user starts, in a message or with `!`. */
 function runsForUser(
   { options, workspace, helpers, extended }: AgentParts,
-  { approve }: SessionPolicy,
+  { approve, approveNamed }: SessionPolicy,
 ): Pick<BuiltAgent, 'runUserCommand' | 'runUnasked'> {
   // The tools of sub-agents continue no command in the background.
   const tools = [...helpers.reading, ...helpers.changing];
@@ -353,7 +360,7 @@ function runsForUser(
   return {
     runUserCommand: (command, stop) =>
       runUserCommand(command, { ...options, workspace, signal: stop }),
-    runUnasked: unaskedCalls({ approve, tools, hooks: extended.hooks, log, signal }),
+    runUnasked: unaskedCalls({ approve, approveNamed, tools, hooks: extended.hooks, log, signal }),
   };
 }
 

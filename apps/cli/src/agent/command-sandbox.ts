@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  confinementOf,
   findSandbox,
   type PreparedCommand,
   type Sandbox,
@@ -88,8 +89,7 @@ export function confineHooks(
     if (!reading.guardProtected(call, key)) throw new Error('too many commands are waiting');
     const place = await reading.placeOf(call, key);
     if (place.place !== 'profile') throw new Error('the sandbox cannot confine it');
-    const { hide, pin, protect, protectNew } = place;
-    return sandbox.prepare({ ...request, root, hide, pin, protect, protectNew });
+    return sandbox.prepare({ ...confinementOf(place), ...request, root });
   };
 }
 

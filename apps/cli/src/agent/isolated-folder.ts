@@ -5,6 +5,7 @@ import {
   canHaveWorktrees,
   createWorkspace,
   formsOfPaths,
+  judgedPath,
   openWorktrees,
   type Workspace,
   type WorktreeReport,
@@ -134,8 +135,9 @@ function withMemory(given: FolderDecisions) {
     (approve: FolderDecisions['approve']): FolderDecisions['approve'] =>
     async (call, at) => {
       const ruling = await approve(call, at);
-      const { decision, judged = '' } =
+      const { decision, judged: decidedOn = '' } =
         typeof ruling === 'string' ? { decision: ruling } : { ...ruling };
+      const judged = judgedPath(decidedOn);
       const isChange = at.isAnswered && decision !== 'deny' && fileTools.includes(call.name);
       // A person who approves the change of an ordinary file does not see that it is protected elsewhere.
       if (isChange && judged !== '' && (await given.decideChange(judged)) !== 'allow')

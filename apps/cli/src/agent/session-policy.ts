@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import type { Approval, ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import {
@@ -7,6 +8,7 @@ import {
   approveUnconfined,
   type CallPlace,
   decideChange,
+  judgedPath,
   movedRules,
   namesProtected,
   type PermissionMode,
@@ -54,6 +56,11 @@ export interface FolderDecisions {
    * a rule or an approval.
    */
   approveFreely(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
+  /**
+   * Decides about reading a file whose path the user wrote in a message. If the file is outside of the folder, the
+   * decision is the same as with a rule that allows this file and over which all other rules have precedence.
+   */
+  approveNamed(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
   /**
    * Decides whether a file can be changed as in the mode `accept-edits`. `ask` means that the file is
    * protected, or that a rule asks. The mode `read-only` denies all changes.
@@ -207,6 +214,11 @@ function folderDecisions(
     reading,
     approve,
     decideChange: (path) => decideChange(path, current(), workspace),
+    approveNamed: async (call, at) => {
+      const named = await rulesForNamed(call, workspace.root);
+      const use = () => permissionPolicy({ ...policy(), rules: [...named, ...policy().rules] });
+      return approveWith(() => withModeRules(use(), mode()))(call, at);
+    },
     approveFreely: async (call, at) => {
       // The address or the query could contain secrets.
       if (networkTools.includes(call.name)) return approve(call, at);
@@ -232,7 +244,7 @@ function deniedIn(
 ): ApprovalDecision | undefined {
   const { path: given } = (input ?? {}) as { readonly path?: unknown };
   const judged = typeof ruling === 'string' ? undefined : ruling.judged;
-  for (const path of [given, judged])
+  for (const path of [given, judged && judgedPath(judged)])
     for (const policy of policies) {
       if (typeof path !== 'string' || !isInside(policy.root, path)) continue;
       if (!policy.mayReach(call.name, { path, kind: 'read' }))
@@ -243,6 +255,20 @@ function deniedIn(
 
 function isInside(folder: string, path: string): boolean {
   return isAbsolute(path) && `${resolve(path)}/`.startsWith(`${folder}/`);
+}
+
+/** Returns the rules that allow a call for a file outside of the folder, or none for all other calls. */
+async function rulesForNamed(
+  { call, input }: CheckedToolCall,
+  root: string,
+): Promise<readonly PermissionRule[]> {
+  const { path } = (input ?? {}) as { readonly path?: unknown };
+  if (typeof path !== 'string') return [];
+  const named = resolve(root, path);
+  const real = await realpath(named).catch(() => undefined);
+  if (real === undefined || isInside(root, named) || isInside(root, real)) return [];
+  const rule = { tool: call.name, exact: true, decision: 'allow' } as const;
+  return [...new Set([named, real])].map((one) => ({ ...rule, path: one }));
 }
 
 /** Names the hook as the reason of a decision. */

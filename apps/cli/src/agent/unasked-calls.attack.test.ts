@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { memoryLog } from '@millrace/log';
-import { createWorkspace } from '@millrace/tools';
-import { expect, test } from 'vitest';
+import { createWorkspace, type PermissionRule } from '@millrace/tools';
+import { describe, expect, test } from 'vitest';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
 import { readMentionedFiles } from '../input/attachments/mentioned-files.ts';
+import { readPictures } from '../input/attachments/mentioned-pictures.ts';
 import { extendedAgent, folderWith, hookSettings } from '../testing/test-agent.ts';
 import { createSessionPolicy } from './session-policy.ts';
 import { unaskedCalls } from './unasked-calls.ts';
@@ -96,4 +97,82 @@ test('18.632: attack: a link changes after the decision about a mentioned file',
   ]);
   isSwapped = true;
   expect(await readMentionedFiles('See @link.txt', run)).toEqual([]);
+});
+
+describe('a picture or a PDF document that a message mentions', () => {
+  const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
+  const names = ['shot.png', 'doc.pdf', 'private/shot.png', 'private/doc.pdf', '.env.pdf'];
+
+  /** Creates an agent with these rules, whose hook gives this answer about each call. */
+  async function pictures(rules: readonly PermissionRule[], answer?: object) {
+    const { built, cwd, home } = await extendedAgent(
+      {
+        ...(answer && {
+          'home/.claude/settings.json': hookSettings('PreToolUse', 'sh ~/guard.sh'),
+        }),
+        'home/guard.sh': 'cat >> ~/calls; echo >> ~/calls; cat ~/answer.json',
+        'home/answer.json': JSON.stringify(answer ?? {}),
+        'project/private/a.txt': '',
+      },
+      [],
+      { config: { permissions: { mode: 'ask', rules } } },
+    );
+    const write = (folder: string, name: string) =>
+      writeFileSync(join(folder, name), name.endsWith('.png') ? png : '%PDF-1.4\n');
+    for (const name of names) write(cwd, name);
+    write(join(cwd, '..'), 'out.png');
+    symlinkSync('private/shot.png', join(cwd, 'link.png'));
+    const calls = join(home, 'calls');
+    return {
+      cwd,
+      sent: async (text: string) =>
+        (await readPictures(text, { cwd, home, run: built.runUnasked })).length,
+      asked: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []),
+    };
+  }
+
+  test.each([
+    ['denies the call', { hookSpecificOutput: { permissionDecision: 'deny' } }],
+    ['asks', { hookSpecificOutput: { permissionDecision: 'ask' } }],
+    ['ends the run', { continue: false, stopReason: 'Closed' }],
+    ['blocks the call', { decision: 'block', reason: 'No' }],
+  ])('18.894: attack: is sent although a hook %s', async (_, answer) => {
+    const { sent, asked } = await pictures([], answer);
+    const all = ['@shot.png', './shot.png', '@doc.pdf', '../out.png', '@link.png'];
+    for (const text of all) expect(await sent(text), text).toBe(0);
+    expect(asked()).toHaveLength(all.length);
+  });
+
+  test.each<readonly [PermissionRule, readonly string[]]>([
+    [{ tool: 'read', decision: 'deny' }, ['@shot.png', '@doc.pdf', '../out.png']],
+    [{ tool: 'read', decision: 'ask' }, ['@shot.png', '@doc.pdf', '../out.png']],
+    [{ decision: 'ask' }, ['@shot.png', '../out.png']],
+    [
+      { path: 'private/**', decision: 'ask' },
+      ['@private/shot.png', '@private/doc.pdf', 'link.png'],
+    ],
+    [
+      { path: 'private/**', decision: 'deny' },
+      ['@private/shot.png', '@private/doc.pdf', 'link.png'],
+    ],
+    [{ path: 'out.png', decision: 'ask' }, ['../out.png']],
+    [{ path: 'out.png', decision: 'deny' }, ['../out.png']],
+  ])('18.895: attack: is sent although the rule %j applies', async (rule, texts) => {
+    const { sent } = await pictures([rule]);
+    for (const text of texts) expect(await sent(text), text).toBe(0);
+  });
+
+  test('is sent if no rule and no hook is against it', async () => {
+    const { sent, asked } = await pictures([{ path: 'other/**', decision: 'deny' }], {});
+    const all = ['@shot.png', './doc.pdf', '@private/shot.png', 'link.png', '../out.png'];
+    for (const text of all) expect(await sent(text), text).toBe(1);
+    expect(asked()).toHaveLength(all.length);
+    expect(await sent('@.env.pdf')).toBe(0);
+  });
+
+  test('is reported if it is too large', async () => {
+    const { sent, cwd } = await pictures([]);
+    writeFileSync(join(cwd, 'big.png'), Buffer.concat([png, Buffer.alloc(5_000_001)]));
+    await expect(sent('@big.png')).rejects.toThrow('Cannot send big.png');
+  });
 });

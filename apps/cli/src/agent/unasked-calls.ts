@@ -7,7 +7,7 @@ import {
   toolCallId,
   toolCallPart,
 } from '@millrace/core';
-import type { CallPlace } from '@millrace/tools';
+import { type CallPlace, judgedPath } from '@millrace/tools';
 import type { BuildOptions, RunUnasked } from '../contract/agent.ts';
 import type { SessionHooks } from '../extensions/session-hooks.ts';
 import type { SessionPolicy } from './session-policy.ts';
@@ -32,6 +32,8 @@ export async function rulesAllow(
 
 interface UnaskedCallsOptions extends Pick<BuildOptions, 'log' | 'signal'> {
   readonly approve: SessionPolicy['approve'];
+  /** See `SessionPolicy.approveNamed`. Default: `approve`. */
+  readonly approveNamed?: SessionPolicy['approve'] | undefined;
   readonly tools: readonly Tool[];
   /** Undefined if there are no hooks. */
   readonly hooks: SessionHooks | undefined;
@@ -46,8 +48,8 @@ const unaskedMs = 15_000;
  * the agent: the hooks check the input, the rules decide, and the tool runs with this decision.
  */
 export function unaskedCalls(options: UnaskedCallsOptions): RunUnasked {
-  const { approve, tools, hooks, log, signal } = options;
-  return async (name, input, { signal: stopped, onStart } = {}) => {
+  const { approve, approveNamed = approve, tools, hooks, log, signal } = options;
+  return async (name, input, { signal: stopped, onStart, attach } = {}) => {
     // Decisions are stored by place. With the same id, a call could get the decision about an earlier call.
     const at = { session: sessionId('user'), turn: 0 };
     const call = toolCallPart(toolCallId(crypto.randomUUID()), name, input);
@@ -55,9 +57,11 @@ export function unaskedCalls(options: UnaskedCallsOptions): RunUnasked {
       const given = await checkedCall(call, tools);
       const checked = given && (await inputOfHooks(given, at, hooks));
       if (checked === undefined) return undefined;
-      const ruling = await decide(approve, checked, at);
+      const ruling = await decide(attach === undefined ? approve : approveNamed, checked, at);
       if (ruling.decision !== 'allow') return undefined;
-      const tool = hooks?.wrap(checked.tool, { isUnasked: true }) ?? checked.tool;
+      const own =
+        attach === undefined ? checked.tool : toolFor(checked.tool, attach, ruling.judged);
+      const tool = hooks?.wrap(own, { isUnasked: true }) ?? own;
       const signals = [AbortSignal.timeout(unaskedMs), signal, stopped];
       const stop = AbortSignal.any(signals.filter((one) => one !== undefined));
       if (stop.aborted) return undefined;
@@ -69,6 +73,17 @@ export function unaskedCalls(options: UnaskedCallsOptions): RunUnasked {
       return undefined;
     }
   };
+}
+
+/** Returns a tool that attaches the file about which the rules decided. */
+function toolFor(
+  tool: Tool,
+  attach: (path: string) => Promise<string>,
+  judged: string | undefined,
+): Tool {
+  const path = judged === undefined ? '' : judgedPath(judged);
+  if (path === '') throw new Error('The real path of the file is unknown');
+  return { ...tool, execute: () => attach(path) };
 }
 
 /** The time limit of all calls that one message starts, such as the shell blocks of a command. */

@@ -55,7 +55,7 @@ export async function findNamedScripts(
   at: At,
   others: readonly string[] = [],
 ): Promise<NamedScripts | undefined> {
-  const stems: Stems = { all: new Map(), left: maxResolved };
+  const stems: Stems = { all: new Map(), packages: new Set(), left: maxResolved };
   const patterns: FilePatterns = { ends: new Set(), lengths: new Set(), globs: [] };
   for (const one of commands) {
     const words = wordsOf(one.command, one.projectFolder, at);
@@ -65,10 +65,11 @@ export async function findNamedScripts(
   }
   const isSearched = patterns.ends.size + patterns.globs.length > 0;
   const searched = isSearched ? await searchFiles(at.root, patterns) : noFiles;
-  if (searched === undefined) return undefined;
+  const sources = await goFilesIn(stems.packages);
+  if (searched === undefined || sources === undefined) return undefined;
   for (const stem of searched.stems) stems.all.set(stem, true);
   const named = [...stems.all].flatMap(([stem, runsFolders]) => endingsOf(stem, runsFolders));
-  const files = await keepFiles([...new Set([...others, ...named, ...searched.files])]);
+  const files = await keepFiles([...new Set([...others, ...named, ...searched.files, ...sources])]);
   const targets = await Promise.all(files.map((path) => realpath(path).catch(() => path)));
   const isFound = new Set(files);
   const shadows = [...stems.all.keys()].flatMap((stem) => shadowsOf(stem, isFound));
@@ -86,18 +87,27 @@ export function isScript(file: string, path: string): boolean {
   return scriptNames.test(file) || (extname(file) === '' && isExecutable(path));
 }
 
-const scriptNames = /\.(?:sh|bash|zsh|fish|py|m?js|cjs|m?ts|rb|pl|php|lua|ps1|cmd|bat)$/i;
+const scriptNames =
+  /\.(?:sh|bash|zsh|fish|py|[mc]?js|[mc]?ts|[jt]sx|rb|p[lm]|php|lua|awk|go|java|jl|exs|tcl|ps1|cmd|bat)$/i;
 const shellNames = /\.(?:sh|bash|zsh|fish|ps1|cmd|bat)$/i;
 /** Endings that interpreters add to a name. */
-const fileEndings = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.py', '.sh', '.rb'];
-const folderEndings = ['/index.js', '/index.mjs', '/index.cjs', '/index.ts', '/__main__.py'];
+const fileEndings = [
+  ...['', '.js', '.mjs', '.cjs', '.jsx', '.ts', '.mts', '.cts', '.tsx', '.node', '.py', '.pyc'],
+  ...['.sh', '.rb', '.pm', '.lua', '.class'],
+];
+const folderEndings = [
+  ...['/index.js', '/index.mjs', '/index.cjs', '/index.ts', '/index.mts', '/index.tsx'],
+  ...['/__main__.py', '/__init__.py', '/init.lua'],
+];
 /** Further endings that interpreters try before some of the endings above. */
-const triedEndings = [...fileEndings, '.jsx', '.tsx', '.json', '.node', '.so'];
-const triedInFolders = [...folderEndings, '/package.json', '/__init__.py'];
+const triedEndings = [...fileEndings, '.json', '.so'];
+const triedInFolders = [...folderEndings, '/package.json'];
 
 /** Paths without an ending. The value is true if the path can be a folder with a script. */
 interface Stems {
   readonly all: Map<string, boolean>;
+  /** The folders that `go run` can compile. */
+  readonly packages: Set<string>;
   /** The number of times that a word can still be resolved. */
   left: number;
 }
@@ -148,11 +158,29 @@ function wordsOf(command: string, projectFolder: string, { root, cwd }: At): rea
       word.replace(/"((?:\\.|[^"\\])*)"|'([^']*)'|\\(.)/gs, '$1$2$3'),
     ),
   );
-  const pieces = [inserted, ...joined].flatMap((text) => text.split(/[\s"'`;|&()<>=,{}]+/));
-  const all = [...joined, ...joined.flatMap((word) => word.split('=')), ...pieces].map((word) =>
-    word.replace(marks, (mark) => known[mark.charCodeAt(0) - 0xe000] ?? ''),
-  );
+  // A colon separates the folders of a list, such as `PYTHONPATH=src:lib`.
+  const pieces = [inserted, ...joined].flatMap((text) => [
+    ...text.split(/[\s"'`;|&()<>=,{}]+/),
+    ...text.split(/[\s"'`;|&()<>=,{}:]+/),
+  ]);
+  const all = [...joined, ...joined.flatMap((word) => word.split('=')), ...pieces]
+    .flatMap(valuesIn)
+    .map((word) => word.replace(marks, (mark) => known[mark.charCodeAt(0) - 0xe000] ?? ''));
   return [...new Set(all)].filter((word) => word !== '' && !word.startsWith('-'));
+}
+
+/** Maximum number of letters of short options in one word, such as `-Bum` in `-Bummod`. */
+const maxLetters = 8;
+
+/**
+ * Returns a word, and the values that it can contain: a value after the letters of short options, as in `-mmod`, and
+ * the name of a file with further arguments, as in `@args`.
+ */
+function valuesIn(word: string): readonly string[] {
+  if (word.startsWith('@')) return [word, word.slice(1)];
+  const [letters = ''] = /^-[A-Za-z0-9]+/.exec(word) ?? [];
+  const count = Math.min(letters.length - 1, maxLetters);
+  return [word, ...Array.from({ length: Math.max(count, 0) }, (_, at) => word.slice(at + 2))];
 }
 
 /**
@@ -161,26 +189,61 @@ function wordsOf(command: string, projectFolder: string, { root, cwd }: At): rea
  */
 async function addStems(
   words: readonly string[],
-  { projectFolder, runsFolders = true }: ProjectCommand,
-  { cwd }: At,
+  { command, projectFolder, runsFolders = true }: ProjectCommand,
+  { root, cwd }: At,
   stems: Stems,
 ): Promise<boolean> {
   const bases = new Set([projectFolder, cwd]);
-  const plain = words.filter((word) => !hasUnknown.test(word));
+  const isGo = /\bgo\b/.test(command);
+  // The path of a Go package can start with the path of its module, which names no folder.
+  const all = isGo ? words.flatMap(endsOfPath) : words;
+  const plain = [...new Set(all.map(knownPart))].filter((word) => word !== '');
   for (const base of bases) {
     stems.left -= plain.length;
     if (stems.left < 0) return false;
     const paths = plain.map((word) => resolve(base, word));
     const areFolders = await Promise.all(paths.map(isFolder));
     for (const [index, path] of paths.entries()) {
-      if (areFolders[index] && bases.size < maxBases) bases.add(path);
-      // `python -m scripts.check` runs scripts/check.py.
-      for (const stem of [path, resolve(base, plain[index]?.replaceAll('.', '/') ?? '')])
+      const isOwnFolder = areFolders[index] && [root, cwd].some((own) => isInside(path, own));
+      if (isOwnFolder) bases.add(path);
+      if (bases.size > maxBases) return false;
+      if (isOwnFolder && isGo) stems.packages.add(path);
+      // `python -m scripts.check` runs scripts/check.py, and `perl -MOrders::Check` runs Orders/Check.pm.
+      const name = (plain[index] ?? '').replaceAll('::', '/');
+      for (const stem of [path, resolve(base, name), resolve(base, name.replaceAll('.', '/'))])
         stems.all.set(stem, runsFolders || stems.all.get(stem) === true);
       if (stems.all.size > maxStems) return false;
     }
   }
   return true;
+}
+
+/** Returns a word without unknown parts, or the folder before the first unknown part, as `lib` of `lib/?.lua`. */
+function knownPart(word: string): string {
+  const at = word.search(hasUnknown);
+  return at === -1 ? word : word.slice(0, Math.max(word.lastIndexOf('/', at), 0));
+}
+
+/** Returns a path, and the same path without its first names. */
+function endsOfPath(path: string): readonly string[] {
+  const names = path.split('/');
+  return names.slice(0, maxNames).map((_, at) => names.slice(at).join('/'));
+}
+
+/**
+ * Returns the source files directly in the folders that `go run` can compile. Returns undefined if there are too many
+ * files.
+ */
+async function goFilesIn(folders: Iterable<string>): Promise<readonly string[] | undefined> {
+  const found: string[] = [];
+  let count = 0;
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    count += names.length;
+    if (count > maxSearched) return undefined;
+    found.push(...names.filter((name) => name.endsWith('.go')).map((name) => join(folder, name)));
+  }
+  return found;
 }
 
 /** The files that commands with unknown parts can start. */
@@ -206,7 +269,8 @@ interface Glob {
 
 /** Matches words after which the other words are paths in a different folder. */
 const changesFolder = /(?:^|[\s;&|("'])(?:cd|pushd|-C|--prefix|--cwd|--dir)(?=[\s=])/;
-const interpreters = /\b(?:node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua)\b/;
+const interpreters =
+  /\b(?:node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua|go|java|[gm]?awk|julia|elixir|tclsh)\b/;
 
 /** Returns true if a command line names an interpreter of scripts. */
 export function namesInterpreter(command: string): boolean {

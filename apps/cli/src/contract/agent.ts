@@ -31,6 +31,11 @@ interface RunUnaskedOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called when the rules have allowed the call, before it runs. Default: none. */
   readonly onStart?: (() => void) | undefined;
+  /**
+   * Runs in place of the tool, with the real path about which the rules decided. The user wrote the path, so a path
+   * outside of the folder needs no rule that allows it. Default: the tool runs, with the usual rules.
+   */
+  readonly attach?: ((path: string) => Promise<string>) | undefined;
 }
 
 /** An agent for a folder, with the operations that the chat uses. */

@@ -63,8 +63,9 @@ export async function runHookProcess(
   }
   try {
     const { program, args, env, fds, cwd = options.cwd, blocked } = prepared;
+    const isExposed = () => prepared.isExposed?.() === true;
     const result = await runProcess([program, ...args], {
-      ...{ ...options, env, cwd, fds },
+      ...{ ...options, env, cwd, fds, isExposed },
       signal: AbortSignal.any([signal, blocked]),
     });
     const isPrevented = result.isPrevented || blocked.aborted || isSandboxFailure(result);
@@ -88,6 +89,8 @@ const nothing = { exitCode: undefined, stdout: '', stderr: '' } as const;
 interface ProcessOptions extends HookProcessOptions {
   /** File descriptors for the program. The first one gets number 3. */
   readonly fds?: readonly number[] | undefined;
+  /** True if the program can read a hidden file now. Its output is then dropped. Default: false. */
+  readonly isExposed?: (() => boolean) | undefined;
 }
 
 async function runProcess(line: readonly string[], options: ProcessOptions): Promise<HookResult> {
@@ -100,7 +103,8 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
   } catch (error) {
     return { ...nothing, problem: `it did not start (${codeOf(error)})`, isPrevented: true };
   }
-  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const { isExposed = () => false } = options;
+  const [stdout, stderr] = [collect(child.stdout, isExposed), collect(child.stderr, isExposed)];
   let stopped: string | undefined;
   let cancelDrain = () => {};
   const end = (problem: string) => {
@@ -161,11 +165,15 @@ function start(line: readonly string[], { cwd, env, fds = [] }: ProcessOptions):
   } as SpawnOptions);
 }
 
-function collect(pipe: NodeJS.ReadableStream | null): () => { text: string; isCut: boolean } {
+function collect(
+  pipe: NodeJS.ReadableStream | null,
+  isExposed: () => boolean,
+): () => { text: string; isCut: boolean } {
   const chunks: Buffer[] = [];
   let length = 0;
   pipe?.on('error', () => {});
   pipe?.on('data', (chunk: Buffer) => {
+    if (isExposed()) return;
     if (length < maxOutputBytes) chunks.push(chunk.subarray(0, maxOutputBytes - length));
     length += chunk.length;
   });

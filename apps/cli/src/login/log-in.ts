@@ -48,9 +48,9 @@ export async function logInToOpenRouter(
   };
   const key = await openRouterLogin({
     ...{ fetch, timeoutMs, signal: host.signal, baseUrl: openRouterUrl },
-    openPage: async (url) => {
+    openPage: async (url, start) => {
       write(`${pageText(url, isPasteable)}\n`);
-      await openBrowser(url, env, cwd);
+      await openBrowser(start, env, cwd);
     },
     onProblem: (text) => write(`${text}\n`),
     ...(isPasteable && { askCode }),

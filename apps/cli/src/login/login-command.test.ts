@@ -16,17 +16,19 @@ const args = { command: 'login', service: 'openrouter', color: true } as unknown
 type Options = Parameters<typeof startOpenRouter>[0] & {
   readonly isTTY?: boolean;
   readonly timeoutMs?: number;
+  /** Further variables of the environment. */
+  readonly more?: Readonly<Record<string, string>>;
 };
 
 /** Starts `millrace login openrouter` and waits for its page. */
-async function logIn({ isTTY = false, timeoutMs, ...options }: Options = {}) {
+async function logIn({ isTTY = false, timeoutMs, more, ...options }: Options = {}) {
   const openRouter = await startOpenRouter(options);
   const cwd = mkdtempSync(join(folder(), 'home-'));
   const [stdout, stderr] = [new CapturedOutput({ isTTY }), new CapturedOutput()];
   const stdin = Object.assign(new PassThrough(), { isTTY });
   const stop = new AbortController();
   const { fetch, url: openRouterUrl } = openRouter;
-  const env = { HOME: cwd };
+  const env = { HOME: cwd, ...more };
   const host = { argv: [], env, cwd, stdin, stdout, stderr, signal: stop.signal };
   const ended = loginCommand(args, host, { fetch, openRouterUrl, timeoutMs });
   ended.catch(() => {});
@@ -73,6 +75,26 @@ describe('millrace login openrouter', () => {
     for (const secret of [loginKey, verifier]) expect(stdout.text).not.toContain(secret);
     expect(challenges[0]).not.toBe(verifier);
   });
+
+  test.skipIf(process.platform !== 'linux')(
+    '18.897: attack: another user of the machine reads the login page in the arguments of the browser',
+    async () => {
+      const bin = mkdtempSync(join(folder(), 'bin-'));
+      const opened = join(bin, 'opened');
+      writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\necho "$*" > "${opened}"\n`, { mode: 0o755 });
+      const more = { DISPLAY: ':0', PATH: `${bin}:/usr/bin:/bin` };
+      const { page, callback, ended } = await logIn({ more });
+      await expect.poll(() => existsSync(opened) && readFileSync(opened, 'utf8')).toBeTruthy();
+      const start = readFileSync(opened, 'utf8').trim();
+      const challenge = new URL(page).searchParams.get('code_challenge') ?? '?';
+      for (const secret of [challenge, callback.pathname.slice('/callback/'.length)])
+        expect(start).not.toContain(secret);
+      const response = await fetch(start, { redirect: 'manual' });
+      expect(response.headers.get('location')).toBe(page);
+      expect(await browse(page)).toBe(200);
+      expect(await ended).toBe(0);
+    },
+  );
 
   test('18.690: attack: another page returns with a wrong state, another path, name or method', async () => {
     const { page, callback, ended, code, bodies } = await logIn();

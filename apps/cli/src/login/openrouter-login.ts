@@ -4,8 +4,8 @@ import { ConfigError } from '../contract/errors.ts';
 
 /** Options of a login with OpenRouter. */
 export interface OpenRouterLoginOptions {
-  /** Shows the login page to the user. */
-  readonly openPage: (url: string) => Promise<void>;
+  /** Shows the login page to the user. The address `start` leads to it: see `RedirectListener.startUri`. */
+  readonly openPage: (url: string, start: string) => Promise<void>;
   /**
    * Asks the user for the code, or for the address to which the browser returned. Undefined means that the user
    * cancels. The signal aborts when the browser has returned by itself. Default: the user cannot type a code.
@@ -46,7 +46,7 @@ export async function openRouterLogin(
     page.searchParams.set('callback_url', listener.redirectUri);
     page.searchParams.set('code_challenge', challengeOf(verifier));
     page.searchParams.set('code_challenge_method', 'S256');
-    await options.openPage(page.href);
+    await options.openPage(page.href, listener.startUri(page.href));
     const returned = listener.returned(signal).then(codeOf);
     // The user can cancel first. The wait then ends with an error that nobody needs.
     returned.catch(() => {});

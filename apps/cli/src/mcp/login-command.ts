@@ -5,7 +5,7 @@ import type { McpLoginArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { loginServer, openBrowser, pageLines, serverForLogin } from './server-login.ts';
+import { loginServer, openLoginPage, pageLines, serverForLogin } from './server-login.ts';
 
 /** Runs `millrace mcp login` and `millrace mcp logout`. */
 export async function mcpLoginCommand(args: McpLoginArgs, host: Host): Promise<number> {
@@ -26,7 +26,7 @@ export async function mcpLoginCommand(args: McpLoginArgs, host: Host): Promise<n
     signal,
     openPage: async (page) => {
       writeText(stdout, `${pageLines(page).join('\n')}\n`);
-      if (page.userCode === undefined) await openBrowser(page.url, env, cwd);
+      await openLoginPage(page, env, cwd);
     },
   });
   await untilStopped(signal, logIn);

@@ -61,8 +61,13 @@ export function pageLines({ server, url, userCode }: McpLoginPage): readonly str
   ];
 }
 
+/** Opens a login page in the browser of the user, unless the user has to open it on another device. */
+export async function openLoginPage(page: McpLoginPage, env: Env, cwd: string): Promise<void> {
+  if (page.startUrl !== undefined) await openBrowser(page.startUrl, env, cwd);
+}
+
 /**
- * Opens a page in the browser of the user. It does nothing if there is no browser. The address is always http or
+ * Opens a page in the browser of the user. Other users of the machine can read the address. It does nothing if there is no browser. The address is always http or
  * https, and no shell reads it.
  */
 export async function openBrowser(url: string, env: Env, cwd: string): Promise<void> {

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { isInside } from '../config/config-paths.ts';
 import { makeFolder } from '../make-folder.ts';
+import { readFileSafely } from '../safe-files.ts';
 
 /** Where the parts of a plugin are. All paths are absolute. */
 export interface PluginLayout {
@@ -45,6 +45,7 @@ const manifestSchema = z.looseObject({
 
 type Manifest = z.infer<typeof manifestSchema>;
 
+const maxManifestBytes = 2 ** 20;
 const pluginName = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 /**
@@ -54,7 +55,10 @@ const pluginName = /^[a-z0-9][a-z0-9-]{0,63}$/;
 export async function readPluginLayout(folder: string, name: string): Promise<PluginLayout> {
   const problems: string[] = [];
   const file = join(folder, manifestPath);
-  const text = await readFile(file, 'utf8').catch(() => undefined);
+  const text = await readFileSafely(file, { maxBytes: maxManifestBytes }).then(
+    ({ bytes }) => bytes.toString('utf8'),
+    () => undefined,
+  );
   const parsed = text === undefined ? undefined : parseManifest(text);
   const manifest: Partial<Manifest> = parsed ?? {};
   if (text !== undefined && parsed === undefined)

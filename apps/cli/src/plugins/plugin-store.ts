@@ -9,6 +9,7 @@ import { checkJsonFile, readJsonFile } from '../config/json-file.ts';
 import { ConfigError, UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
+import { readFileSafely } from '../safe-files.ts';
 
 /** A plugin that the user has added. */
 export interface Plugin {
@@ -167,7 +168,8 @@ export async function readFiles(
       const { size } = await lstat(path);
       bytesLeft -= size;
       if (bytesLeft < 0 || files.length >= maxFiles) throw tooLarge(folder);
-      files.push({ path: relative(folder, path), bytes: await readFile(path) });
+      const { bytes } = await readFileSafely(path, { maxBytes: size });
+      files.push({ path: relative(folder, path), bytes });
     }
   };
   await visit(folder, 0);

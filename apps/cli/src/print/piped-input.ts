@@ -1,8 +1,8 @@
 import { systemClock } from '@millrace/agent';
 import type { Item } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
-import type { PermissionPolicy } from '@millrace/tools';
 import { planNote } from '../agent/session-mode.ts';
+import type { RunUnasked } from '../contract/agent.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { readPictures } from '../input/attachments/mentioned-pictures.ts';
@@ -108,8 +108,8 @@ interface CreateRunInputOptions {
   readonly piped: string | undefined;
   readonly cwd: string;
   readonly home?: string | undefined;
-  /** The rules of the session. Pictures that they deny are not attached. Default: no rules. */
-  readonly policy?: PermissionPolicy | undefined;
+  /** Reads pictures with the rules and the hooks of the session. Default: without rules and hooks. */
+  readonly runUnasked?: RunUnasked | undefined;
   /** True if the run only plans. The message then has a note for the model. Default: false. */
   readonly isPlan?: boolean | undefined;
   /** Further texts of the message, such as the text of a custom command. Default: none. */
@@ -126,7 +126,7 @@ export async function createRunInput({
   piped = '',
   cwd,
   home,
-  policy,
+  runUnasked,
   isPlan = false,
   further = [],
 }: CreateRunInputOptions): Promise<Item | undefined> {
@@ -134,7 +134,7 @@ export async function createRunInput({
   const notes = isPlan ? [planNote] : [];
   const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
   if (prompt.trim() !== '') {
-    const pictures = await readPictures(prompt, { cwd, home, policy });
+    const pictures = await readPictures(prompt, { cwd, home, run: runUnasked });
     return userItem([prompt, ...further, ...context, ...notes], { cwd, pictures });
   }
   if (context.length > 0) return userItem([piped.trim(), ...notes], { cwd });

@@ -49,7 +49,6 @@ export interface PrintRunOptions {
         | 'onNotice'
         | 'background'
         | 'runUnasked'
-        | 'policy'
       >
     >;
   readonly log: Log;
@@ -151,8 +150,7 @@ async function startRun(
   const files = runUnasked === undefined ? [] : await readMentionedFiles(prompt, runUnasked);
   const further = [...new Set([...expanded, ...files])];
   const home = options.env['HOME'];
-  const policy = options.built.policy?.();
-  const input = await createRunInput({ args, piped, cwd, home, policy, isPlan, further });
+  const input = await createRunInput({ args, piped, cwd, home, runUnasked, isPlan, further });
   const found = await sessionFor(log, args.session, { cwd, flags: args, isFolderOnly: true });
   const session = found?.id;
   const refusal = session && (await refusalToResume(log, session, { flags: args, built }));

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import {
   decodeRecording,
@@ -11,6 +11,7 @@ import type { LogRecord } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
 import { commandHint, type PlaceFlags } from '../args/command-hint.ts';
 import { UsageError } from '../contract/errors.ts';
+import { readText } from '../safe-files.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { addFileAdvice } from '../store/unknown-operand.ts';
 import { defaultFolder } from './pin-session-file.ts';
@@ -68,5 +69,5 @@ async function sourcesOf(
 }
 
 function fileSource({ name, path }: RecordingFile): RecordingSource {
-  return { name, path, load: async () => decodeRecording(await readFile(path, 'utf8')) };
+  return { name, path, load: async () => decodeRecording(await readText(path)) };
 }

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent, defineTool, systemClock } from '@millrace/agent';
 import { type AgentEvent, sessionId } from '@millrace/core';
@@ -157,6 +158,18 @@ describe('a session that is shown again', () => {
     expect((await replaying).code).toBe(exitCodes.aborted);
     expect(stdout.text).toBe('\n› The weather?\n\nI wait.\n▸ wait for it\n');
     expect(clock.pending).toBe(0);
+  });
+
+  test('18.899: attack: a file of a project is a FIFO, and a signal does not end the replay', async () => {
+    const path = join(folder(), 'in.jsonl');
+    execFileSync('mkfifo', [path]);
+    const stop = new AbortController();
+    const replaying = replay({ session: path }, { signal: stop.signal });
+    stop.abort();
+    await expect(replaying).rejects.toThrow('Stopped by a signal');
+    const device = join(folder(), 'device.jsonl');
+    symlinkSync('/dev/zero', device);
+    await expect(replay({ session: device })).rejects.toThrow('it is not a regular file');
   });
 
   test('ends quietly where nobody looks any more, and says where it cannot be written', async () => {

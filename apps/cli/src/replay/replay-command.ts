@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { systemClock } from '@millrace/agent';
@@ -13,10 +12,12 @@ import {
 } from '@millrace/core';
 import { type Log, memoryLog, readRecords } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
+import { untilStopped } from '../command/stop-signals.ts';
 import type { ReplayArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { hasColor, Notes, Output } from '../print/output.ts';
 import { secondsText } from '../print/printer.ts';
+import { readText } from '../safe-files.ts';
 import { isBlob, isHeader, readError, readLines } from '../sessions/export-lines.ts';
 import { importLines } from '../sessions/import-sessions.ts';
 import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
@@ -54,7 +55,8 @@ const noRecording =
  * first session. The others are those of its sub-agents.
  */
 async function replayFile(path: string, options: ReplayCommandOptions): Promise<number> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  const { signal = new AbortController().signal } = options;
+  const text = await untilStopped(signal, readText(path)).catch((error: unknown) => {
     throw readError(path, error);
   });
   const log = memoryLog();

@@ -1,5 +1,6 @@
 import { LogError } from '@millrace/log';
 import { UsageError } from '../contract/errors.ts';
+import { isFileError } from '../safe-files.ts';
 
 /** True for a line with a piece of a blob. The lines of a session's blobs precede its header. */
 export const isBlob = (line: string): boolean => line.startsWith('{"hash":');
@@ -11,8 +12,10 @@ export const isRecord = (line: string): boolean => !isBlob(line) && !isHeader(li
 /** Converts a system error about a file that cannot be read. Returns other errors unchanged. */
 export function readError(path: string | undefined, cause: unknown): unknown {
   const { code, syscall } = cause as NodeJS.ErrnoException;
-  if (syscall === undefined) return cause;
   const what = path ?? 'standard input';
+  if (isFileError(cause))
+    return new UsageError(`Cannot read ${what}: ${cause.message}`, {}, { cause });
+  if (syscall === undefined) return cause;
   return new UsageError(`Cannot read ${what} (${code}). Name an existing file`, {}, { cause });
 }
 

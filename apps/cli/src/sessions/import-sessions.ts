@@ -1,10 +1,10 @@
-import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { isMillraceError, type SessionId } from '@millrace/core';
 import { importBlobs, importSession, type Log, LogError } from '@millrace/log';
 import { commandHint } from '../args/command-hint.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
+import { readPieces } from '../safe-files.ts';
 import {
   isBlob,
   isRecord,
@@ -31,7 +31,7 @@ async function importFrom(
   path: string | undefined,
   { log, output, notes, stdin, cwd }: SessionsContext,
 ): Promise<void> {
-  const input = path === undefined ? stdin : createReadStream(resolve(cwd, path));
+  const input = path === undefined ? stdin : readPieces(resolve(cwd, path));
   try {
     for await (const { session, existedBefore } of importLines(log, readLines(input), cwd)) {
       if (existedBefore) await notes.write(`Session ${session} already exists and is unchanged\n`);

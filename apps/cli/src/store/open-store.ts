@@ -11,7 +11,6 @@ import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { OutputStream } from '../print/output.ts';
-import { assertNoForeignFiles, assertNotForAll, sharedFolderOf } from './shared-folder.ts';
 
 /** The open session store. */
 export interface Store {
@@ -131,6 +130,9 @@ export async function ensurePrivateFile(
   { keepsMode = false }: PrivateFileOptions = {},
 ): Promise<void> {
   makeFolder(dirname(path));
+  const { assertNoForeignFiles, assertNotForAll, sharedFolderOf } = await import(
+    '@millrace/log/sqlite'
+  );
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
   const shared = sharedFolderOf(path);

@@ -1,5 +1,4 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   type ChainReport,
@@ -17,6 +16,7 @@ import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import { Output } from '../print/output.ts';
 import { countOf } from '../print/text-table.ts';
+import { readText } from '../safe-files.ts';
 import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { addFileAdvice, fileExists, namesFile } from '../store/unknown-operand.ts';
@@ -86,14 +86,14 @@ async function verifyStored(
 
 async function verifyOptions({ heads, key }: VerifyArgs, cwd: string): Promise<VerifyOptions> {
   if (key === undefined) return {};
-  const texts = heads.map(async (path) => parseHead(await readFile(resolve(cwd, path), 'utf8')));
+  const texts = heads.map(async (path) => parseHead(await readText(resolve(cwd, path))));
   const publicKey = await readKey(resolve(cwd, key), 'public');
   return { heads: await Promise.all(texts), publicKey };
 }
 
 /** Reads an Ed25519 key in the format PEM. */
 async function readKey(path: string, type: 'private' | 'public'): Promise<Ed25519Key> {
-  const pem = await readFile(path, 'utf8');
+  const pem = await readText(path);
   try {
     const [bytes, format] =
       type === 'private'

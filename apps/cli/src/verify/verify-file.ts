@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { isMillraceError } from '@millrace/core';
 import {
@@ -9,6 +8,7 @@ import {
   type VerifyOptions,
   verifyExport,
 } from '@millrace/log';
+import { readPieces } from '../safe-files.ts';
 import {
   isBlob,
   isHeader,
@@ -68,15 +68,14 @@ export async function verifyFile(
 }
 
 function cursorOf(path: string): LineCursor {
-  return new LineCursor(readLines(createReadStream(path)));
+  return new LineCursor(readLines(readPieces(path)));
 }
 
 /** Returns the ids of the sessions in a file, in order. */
 async function sessionsIn(path: string, file: string): Promise<readonly string[]> {
   const ids: string[] = [];
   try {
-    for await (const line of readLines(createReadStream(path)))
-      if (isHeader(line)) ids.push(idIn(line));
+    for await (const line of readLines(readPieces(path))) if (isHeader(line)) ids.push(idIn(line));
   } catch (error) {
     // The verification reports a file that is not text.
     if (!isMillraceError(error)) throw readError(file, error);

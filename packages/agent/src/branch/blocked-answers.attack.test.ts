@@ -1,9 +1,10 @@
-import { type LogRecord, transcript } from '@millrace/core';
+import { type LogRecord, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
 import { outputGuardrail } from '../guardrails/define-guardrail.ts';
+import { forkSession } from '../history/fork-before.ts';
 import { branchSession } from './branch-session.ts';
 
 // A user branches a session inside of an answer that a guardrail stopped or changed. The user wants the answer
@@ -48,7 +49,7 @@ function guardedAgent(check: Check, options: Partial<Parameters<typeof createAge
     }
     return found;
   };
-  return { agent, endOfText, isShown, isSent, restored };
+  return { agent, log, endOfText, isShown, isSent, restored };
 }
 
 const stops: Check = ({ text }) =>
@@ -84,14 +85,32 @@ test('18.435: attack: a branch does not bring an answer back that a person refus
   expect(await restored('talk', 'b')).toEqual([]);
 });
 
-test('18.435: attack: a branch does not send an answer about which a guardrail still asks', async () => {
+test('18.435: attack: a branch does not keep an answer about which a guardrail still asks', async () => {
   const { agent, isSent, restored } = guardedAgent(asks, { whileAsking: 'park' });
   await agent.run('Talk', { session: 'talk' }).result;
-  const found = await restored('talk', 'b');
+  // Otherwise one person could allow in the branch what another person refuses in the session.
+  expect(await restored('talk', 'b')).toEqual([]);
   expect(isSent()).toBe(false);
-  // Such a branch shows the answer as the original session does: with the question of the guardrail.
-  expect(found.length).toBeGreaterThan(0);
-  expect(found.filter((branch) => !branch.endsWith(' parked'))).toEqual([]);
+});
+
+test('18.806: attack: a copy ends with an answer about which a guardrail asks', async () => {
+  const { agent, log, isShown } = guardedAgent(asks, { whileAsking: 'park' });
+  const { pendingApprovals } = await agent.run('Talk', { session: 'talk' }).result;
+  await agent.deny('talk', pendingApprovals[0]?.toolCallId ?? '');
+  await agent.resume('talk').result;
+  const session = sessionId('talk');
+  const { records } = await log.read(session);
+  const asked = records.findIndex(({ fact }) => fact?.type === 'approval_asked');
+  const answered = records.findIndex(({ fact }) => fact?.type === 'approval_answered');
+  for (const { offset } of records.slice(asked, answered)) {
+    const copy = forkSession(log, session, { into: sessionId(`c${offset}`), through: offset });
+    await expect(copy).rejects.toThrow('a guardrail asks about the answer there');
+  }
+  // The copy of the denial retracts the answer.
+  const through = records[answered]?.offset ?? 0;
+  await forkSession(log, session, { into: sessionId('denied'), through });
+  await agent.resume('denied').result;
+  expect(await isShown('denied')).toBe(false);
 });
 
 test('18.395: attack: a branch of a branch does not bring a blocked answer back', async () => {

@@ -20,7 +20,7 @@ import { cutBefore } from '../history/fork-before.ts';
 import { toItems } from '../input/run-input.ts';
 import { isInterrupted, recoveryDrafts } from '../run/recovery.ts';
 import { encodeCommand } from '../state/commands.ts';
-import { retractPart } from '../state/drafts.ts';
+import { answerRetracted, retractPart } from '../state/drafts.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { unansweredCalls } from '../state/turn-calls.ts';
 import {
@@ -66,7 +66,9 @@ export async function planBranch(
   assertCalls(session, branch, place);
   if (turn !== undefined && place.rest !== undefined) {
     draft.add(place.rest);
-    draft.add(await resultDrafts(draft, settings, results));
+    if (!draft.hasOpenQuestion) draft.add(await resultDrafts(draft, settings, results));
+    else if (place.changed.length === 0) draft.add([answerRetracted(turn)]);
+    else throw badPlace(session, at, 'a guardrail asks about the answer with these calls');
   } else if (turn !== undefined && isInterrupted(turn)) {
     const isKept = input !== undefined;
     if (isKept && !mayKeep(place.answer, turn, settings))
@@ -110,6 +112,15 @@ class BranchDraft {
     // Only a new run repeats a failed request.
     const isFailed = turn === undefined && run === undefined && stop?.reason === 'error';
     return isOpen || hasInput || isFailed || ['tool_use', 'pause'].includes(stop?.reason ?? '');
+  }
+
+  /**
+   * True if an output guardrail asks a person about the answer of the open turn. Another person could allow in the
+   * branch what the first one refuses in the session.
+   */
+  get hasOpenQuestion(): boolean {
+    const { itemId } = this.loop.turn ?? {};
+    return itemId !== undefined && this.state.asked.some(({ from }) => from?.itemId === itemId);
   }
 
   add(drafts: readonly DraftRecord[]): void {

@@ -49,12 +49,13 @@ export class Approvals {
   }
 
   /**
-   * Returns the policy's decision on a call, and calls the policy only once per call. If the user already
-   * approved all calls with the same rule, `ask` becomes `allow`.
+   * Returns the policy's decision on a call. It calls the policy only once per call, and again if the call had to
+   * wait (`isAgain`). If the user already approved all calls with the same rule, `ask` becomes `allow`.
    */
-  async policyDecision(call: CheckedToolCall): Promise<PolicyDecision> {
+  async policyDecision(call: CheckedToolCall, isAgain = false): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
-    const known = this.#decisions.get(toolCallId) ?? this.askPolicy(call);
+    const earlier = isAgain ? undefined : this.#decisions.get(toolCallId);
+    const known = earlier ?? this.askPolicy(call);
     this.#decisions.set(toolCallId, known);
     const ruling = await known;
     const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);

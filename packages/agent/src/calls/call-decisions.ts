@@ -5,7 +5,14 @@ import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall } from '../contract/tool.ts';
 import { isRepeatedCallId } from '../state/turn-calls.ts';
-import { Approvals, changedCallId, refusal, repeatedIdText, type Verdict } from './approvals.ts';
+import {
+  Approvals,
+  changedCallId,
+  type DecidedCall,
+  refusal,
+  repeatedIdText,
+  type Verdict,
+} from './approvals.ts';
 import { prepareCall } from './prepare-call.ts';
 import type { Questions } from './questions.ts';
 import { denialText } from './tool-result.ts';
@@ -93,9 +100,19 @@ export class CallDecisions {
     return (await this.#loadQuestions()).answer(ready);
   }
 
-  /** Applies the user's answer to a call, immediately before the call runs. */
-  async applyAnswer(ready: CheckedToolCall): Promise<Verdict> {
-    return (await this.#loadQuestions()).apply(ready);
+  /**
+   * Decides again on a call, immediately before it runs. While the call waited, the user may have answered. If it
+   * had to wait for a free slot (`hasWaited`), rules and files may have changed too. `undecided` means that the
+   * call now needs an answer of the user.
+   */
+  async decideAgain(ready: DecidedCall, hasWaited: boolean): Promise<Verdict | 'undecided'> {
+    if (this.answerTo(ready.call) !== undefined)
+      return (await this.#loadQuestions()).apply(ready, hasWaited);
+    if (!hasWaited) return ready;
+    const policy = await raceAbort(this.#approvals.policyDecision(ready, true), this.#stop);
+    if (policy === halted) return 'left';
+    if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
+    return policy.decision === 'ask' ? 'undecided' : { ...ready, judged: policy.judged };
   }
 
   /** Returns the object that asks the user. Its code loads on demand, because many runs never ask. */

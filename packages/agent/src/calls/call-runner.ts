@@ -54,7 +54,7 @@ export class CallRunner {
    * Handles calls that a client runs. Undefined until there is such a call, because the code loads on demand.
    */
   #clientCalls: ClientCalls | undefined;
-  readonly #running = new Map<ToolCallId, Promise<void>>();
+  readonly #running = new Map<ToolCallId, Promise<unknown>>();
   /** The latest execution of each call that runs a sub-agent. */
   readonly #children = new Map<ToolCallId, ChildCall>();
   /** The calls whose sub-agent is parked, which means that it waits for an answer and does not run. */
@@ -234,7 +234,8 @@ export class CallRunner {
       const clientCalls = await this.#loadClientCalls();
       return clientCalls.answer(decided, this.#decisions.changedInput(call));
     }
-    await this.#start(decided, []);
+    // The call waited for a free slot, and then the policy required an answer. The slot is free again.
+    if ((await this.#start(decided, [])) === 'undecided') return this.#answer(call);
     if (!this.#slots.isOpen(call.toolCallId)) return 'answered';
     return this.#parked.has(call.toolCallId) ? 'parked' : 'left';
   }
@@ -250,24 +251,33 @@ export class CallRunner {
     return 'answered';
   }
 
-  #start(ready: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
-    const running = this.#limiter.run(() => this.#execute(ready, before));
+  #start(ready: DecidedCall, before: readonly ToolCallPart[]): Promise<'undecided' | undefined> {
+    const running = this.#limiter.run((hasWaited) => this.#execute(ready, before, hasWaited));
     this.#running.set(ready.call.toolCallId, running);
     return running;
   }
 
   /**
    * Runs the call when the limiter has a free slot. While the call waits for a slot, an abort or an answer
-   * may arrive.
+   * may arrive, and the decision of the policy may change. `undecided` means that the call did not run, because it
+   * now needs an answer of the user.
    */
-  async #execute(waiting: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
+  async #execute(
+    waiting: DecidedCall,
+    before: readonly ToolCallPart[],
+    hasWaited: boolean,
+  ): Promise<'undecided' | undefined> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
-    if (this.#isOver) return;
-    const hasAnswer = this.#decisions.answerTo(call) !== undefined;
-    const ready = hasAnswer ? await this.#decisions.applyAnswer(waiting) : waiting;
-    if (typeof ready === 'string') return;
-    if (isRefusal(ready)) return void (await this.#reject(call, ready.refused, ready.message));
+    if (this.#isOver) return undefined;
+    const ready = await this.#decisions.decideAgain(waiting, hasWaited);
+    if (ready === 'undecided') return ready;
+    if (ready === 'left') return undefined;
+    if (isRefusal(ready)) {
+      // If the call started early, its slot is refused with the slots of the other calls.
+      if (this.#isAdopted) await this.#reject(call, ready.refused, ready.message);
+      return undefined;
+    }
     const handOffs = tool.handsOff && (await this.#loadHandOffs());
     const options = {
       ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
@@ -285,15 +295,19 @@ export class CallRunner {
     for (let tried = 0; !this.#isOver; ) {
       const slots = this.#slots.reserve([...before, call]);
       const outcome = await executeOnce(ready, slots, tried < tool.retries, options);
-      if (outcome.type === 'done') return;
+      if (outcome.type === 'done') return undefined;
       if (outcome.type === 'retry') tried++;
       else {
         // The user may have answered while the sub-agent was parking. The tool then runs again.
         const answers = outcome.childCall.newAnswers.join('\n');
-        if (answers === answered) return void this.#parked.add(call.toolCallId);
+        if (answers === answered) {
+          this.#parked.add(call.toolCallId);
+          return undefined;
+        }
         answered = answers;
       }
     }
+    return undefined;
   }
 
   async #reject(call: ToolCallPart, code: RejectionCode, message: string): Promise<'answered'> {
@@ -315,7 +329,10 @@ const rejectionTexts = {
   blocked: 'It was not run: a guardrail stopped the run.',
 };
 
-/** Runs at most `width` tasks at the same time, in the order in which they arrive. */
+/**
+ * Runs at most `width` tasks at the same time, in the order in which they arrive. A task learns whether it had to
+ * wait.
+ */
 class ConcurrencyLimiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -324,11 +341,12 @@ class ConcurrencyLimiter {
     this.#free = width;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async run<T>(work: (hasWaited: boolean) => Promise<T>): Promise<T> {
+    const hasWaited = this.#free === 0;
+    if (hasWaited) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#free--;
     try {
-      return await work();
+      return await work(hasWaited);
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free++;

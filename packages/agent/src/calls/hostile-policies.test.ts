@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
-import type { CheckedToolCall } from '../contract/tool.ts';
+import type { CheckedToolCall, Tool } from '../contract/tool.ts';
 import { call } from '../testing/model-script.ts';
 import {
   answer,
@@ -13,6 +13,7 @@ import {
   problemsLeftIn,
   resultTexts,
   session,
+  type TestAgentOptions,
   tool,
 } from '../testing/test-agent.ts';
 import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
@@ -134,5 +135,101 @@ describe('a policy', () => {
       expect((await stage.end(run)).stop.reason).toBe('aborted');
       expect(await problemsLeftIn(stage.log)).toEqual([]);
     }
+  });
+});
+
+describe('18.771: attack: a call waits for a free slot, and the policy changes', () => {
+  /** Runs two calls of which the second waits for the first. The decision on the second changes meanwhile. */
+  function waiting(next: ApprovalDecision, own: Partial<Tool> = {}) {
+    const first = Promise.withResolvers<void>();
+    const ran: unknown[] = [];
+    const slow = tool('slow', async () => {
+      await first.promise;
+      return 'slowly';
+    });
+    const rm = tool('rm', async (_input, { judged }) => {
+      ran.push(judged);
+      return 'deleted';
+    });
+    let now: ApprovalDecision = { decision: 'allow', judged: 'the old file' };
+    const stage = createTestAgent([answer(call('c1', 'slow', {}), call('c2', 'rm', {})), 'Done.'], {
+      tools: [
+        { ...slow, ...own },
+        { ...rm, ...own },
+      ],
+      approve: ({ name }) => (name === 'rm' ? now : 'allow'),
+      limits: { maxParallelTools: 1 },
+    });
+    const run = stage.agent.run('Go', { session });
+    const change = async () => {
+      await stage.until('tool_execution_started');
+      await flushPendingWork();
+      now = next;
+      first.resolve();
+    };
+    return { stage, run, ran, change };
+  }
+
+  test('a policy that now denies the call', async () => {
+    const { stage, run, ran, change } = waiting({ decision: 'deny', reason: 'plan mode' });
+    await change();
+    expect(resultTexts((await stage.end(run)).items)).toEqual([
+      'slowly',
+      'It was not allowed: plan mode',
+    ]);
+    expect(ran).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
+  });
+
+  test('a policy that now asks', async () => {
+    const { stage, run, ran, change } = waiting({ decision: 'ask', judged: 'the new file' });
+    await change();
+    await stage.until('approval_asked');
+    expect(ran).toEqual([]);
+    await run.approve(toolCallId('c2'));
+    await stage.end(run);
+    expect(ran).toEqual(['the new file']);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
+  });
+
+  test('a policy that now allows something else', async () => {
+    const { stage, run, ran, change } = waiting({ decision: 'allow', judged: 'the new file' });
+    await change();
+    await stage.end(run);
+    expect(ran).toEqual(['the new file']);
+  });
+
+  test('a policy that now denies a call that starts early', async () => {
+    const next = { decision: 'deny', reason: 'plan mode' } as const;
+    const { stage, run, ran, change } = waiting(next, { effects: 'none' });
+    await change();
+    expect(resultTexts((await stage.end(run)).items)).toContain('It was not allowed: plan mode');
+    expect(ran).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
+  });
+
+  test('a policy that now denies a call that the user has approved', async () => {
+    const first = Promise.withResolvers<void>();
+    const { ran, tools } = dangerous();
+    const slow = tool('slow', async () => {
+      await first.promise;
+      return 'slowly';
+    });
+    let isPlanning = false;
+    const approve: TestAgentOptions['approve'] = ({ name }, { isAnswered }) => {
+      if (name === 'slow') return 'allow';
+      return isAnswered && isPlanning ? 'deny' : 'ask';
+    };
+    const script = [answer(call('c1', 'slow', {}), rm('c2')), 'Done.'];
+    const limits = { maxParallelTools: 1 };
+    const stage = createTestAgent(script, { tools: [slow, ...tools], approve, limits });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('approval_asked');
+    await run.approve(toolCallId('c2'));
+    await flushPendingWork();
+    isPlanning = true;
+    first.resolve();
+    expect(resultTexts((await stage.end(run)).items)).toEqual(['slowly', 'It was not allowed.']);
+    expect(ran).toEqual([]);
   });
 });

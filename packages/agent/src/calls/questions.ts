@@ -112,9 +112,9 @@ export class Questions {
 
   /**
    * Applies the answer of the user. The current policy can still deny the call, because its rules may have
-   * changed after the answer.
+   * changed after the answer. With `isAgain`, it calls the policy again, because the call had to wait.
    */
-  async apply(ready: CheckedToolCall): Promise<Verdict> {
+  async apply(ready: CheckedToolCall, isAgain = false): Promise<Verdict> {
     const { call } = ready;
     const { answer, judged } = this.#calls.questionState(call) ?? {};
     if (answer === undefined) return 'left';
@@ -128,7 +128,8 @@ export class Questions {
     const allowed = await raceAbort(work, this.#stop);
     if (allowed === halted) return 'left';
     if (!allowed.ok) return refusal(allowed.code, allowed.message);
-    const policy = await raceAbort(this.#answeredDecision(allowed, isChanged), this.#stop);
+    const deciding = this.#answeredDecision(allowed, { isChanged, isAgain });
+    const policy = await raceAbort(deciding, this.#stop);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
     // `judged` is the text that the policy decided on. The question showed this text to the user. If the
@@ -141,11 +142,19 @@ export class Questions {
    * may have changed since the answer, or the answer may come from a different process. Only a denial has an
    * effect.
    */
-  #answeredDecision(call: CheckedToolCall, isChanged: boolean): Promise<PolicyDecision> {
+  async #answeredDecision(
+    call: CheckedToolCall,
+    { isChanged, isAgain }: { readonly isChanged: boolean; readonly isAgain: boolean },
+  ): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
+    const earlier = this.#answeredDecisions.get(toolCallId);
+    // A denial is final. Otherwise only the policy decides again, because the guardrails have passed the input.
+    const isRepeated = isAgain && earlier !== undefined && (await earlier).decision !== 'deny';
     const known =
-      this.#answeredDecisions.get(toolCallId) ??
-      (isChanged ? this.#decideOnChange(call) : this.#approvals.askPolicy(call, true));
+      (isRepeated ? undefined : earlier) ??
+      (isChanged && !isRepeated
+        ? this.#decideOnChange(call)
+        : this.#approvals.askPolicy(call, true));
     this.#answeredDecisions.set(toolCallId, known);
     return known;
   }

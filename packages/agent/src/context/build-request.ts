@@ -13,7 +13,7 @@ type RequestState = Pick<
 
 /** Returns the context items of a request, before `prepareStep` changes them. */
 export async function contextItems(
-  { contextFilters }: Settings,
+  { contextFilters, guardrails }: Settings,
   state: FoldState,
   { compacted, rejectedReasoning, inputs }: RequestState,
 ): Promise<readonly Item[]> {
@@ -26,7 +26,16 @@ export async function contextItems(
     isCompacted || isGuarded
       ? (await import('./changed-items.ts')).changedContext(transcript, { compacted, inputs })
       : transcript.filter(({ parts }) => parts.length > 0);
-  return contextFilters.reduce((items, filter) => filter(items), context);
+  const isDivided = guardrails.some(({ on }) => on === 'input') && context.some(hasDividedText);
+  const read = isDivided
+    ? (await import('./changed-items.ts')).withJoinedTexts(context, state)
+    : context;
+  return contextFilters.reduce((items, filter) => filter(items), read);
+}
+
+/** True if an item has a text directly after another text. */
+function hasDividedText({ parts }: Item): boolean {
+  return parts.some(({ kind }, at) => kind === 'text' && parts[at - 1]?.kind === 'text');
 }
 
 /**

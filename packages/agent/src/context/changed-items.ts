@@ -1,10 +1,13 @@
 import {
+  type FoldState,
   type Item,
   type ItemId,
+  type ItemState,
   itemId,
   type JsonValue,
   type Part,
   type Source,
+  toArray,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { isForModel } from '../calls/clipped-result.ts';
@@ -81,8 +84,31 @@ export function withoutOptions(item: Item): Item {
   return { ...item, metadata };
 }
 
+/**
+ * Joins the neighbouring texts of each item that a client wrote. An input guardrail reads these texts as one text, so
+ * the model must not read them separately.
+ */
+export function withJoinedTexts(items: readonly Item[], state: FoldState): readonly Item[] {
+  const written = toArray(state.items).filter(({ turn }) => turn === 0);
+  const ofClients = new Set(written.map(({ id }) => id));
+  return items.map((item) =>
+    ofClients.has(item.id) ? { ...item, parts: item.parts.reduce(addJoined, []) } : item,
+  );
+}
+
+function addJoined(parts: Part[], part: Part): Part[] {
+  const last = parts.at(-1);
+  if (last?.kind === 'text' && part.kind === 'text')
+    parts.splice(-1, 1, { kind: 'text', text: last.text + part.text });
+  else parts.push(part);
+  return parts;
+}
+
 /** Returns true for an item that only contains the new content of a changed item. */
-function isReplacement({ kind, metadata }: Item): boolean {
+export function isReplacement({
+  kind,
+  metadata,
+}: Pick<Item, 'kind'> & { readonly metadata?: ItemState['metadata'] }): boolean {
   return kind === 'context' && metadata?.['guardrail'] === true;
 }
 

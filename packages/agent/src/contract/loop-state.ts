@@ -45,6 +45,8 @@ export interface LoopState {
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
+  /** The last turn before the hand-off to this agent. 0 if there was none. */
+  readonly handedAtTurn: number;
   /**
    * The name of the agent in the command of the last enqueued input, with any JSON type. A worker runs the
    * session with this agent.
@@ -234,6 +236,7 @@ export const emptyLoopState: LoopState = {
   compacted: { covered: new Set(), summary: undefined, clipped: new Map() },
   lastTokens: 0,
   agent: undefined,
+  handedAtTurn: 0,
   inputs: {
     verdicts: new Map(),
     isAnswered: false,

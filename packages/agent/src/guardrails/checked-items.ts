@@ -19,6 +19,7 @@ import type { BlobStore } from '@millrace/log';
 import { textOfAttachment } from '@millrace/providers';
 import type { prepareCall } from '../calls/prepare-call.ts';
 import {
+  isReplacement,
   resultTexts,
   withBytes,
   withChangedInputs,
@@ -36,30 +37,31 @@ import { changeProblem, inputParts, jsonOf, outputParts } from './judge.ts';
 
 /** Returns the argument that an output guardrail gets for an answer. */
 export function checkedOutput(item: Item): CheckedOutput {
+  const { parts } = item;
   const value = structuredValue(item);
-  const text = value === undefined ? joinText(item.parts) : JSON.stringify(value);
-  const hasCalls = item.parts.some(({ kind }) => kind === 'tool_call');
+  const values = parts.flatMap((part) =>
+    part.kind === 'structured' ? [JSON.stringify(part.value)] : [],
+  );
+  // A model can write a text before the value.
+  const text = [joinText(parts), ...values].filter((one) => one !== '').join('\n');
+  const hasCalls = parts.some(({ kind }) => kind === 'tool_call');
   return { text, item, isFinal: !hasCalls, ...(value !== undefined && { value }) };
 }
 
-/** The kinds of items that requests contain and that clients can write. */
-const inputKinds: ReadonlySet<Item['kind']> = new Set([
-  ...(['system', 'user', 'developer', 'notification', 'assistant', 'tool'] as const),
-]);
-
 /**
- * Returns the inputs that arrived after the last answer, in order. Answers and results that a client wrote
- * outside of turns are inputs too. Items that the loop wrote are inputs only if they have results with texts of
- * a client.
+ * Returns the inputs that arrived after the last answer of the agent, in order. After a hand-off, these are all
+ * inputs that requests of the new agent contain. Answers and results that a client wrote outside of turns are inputs
+ * too. Items that the loop wrote are inputs only if they have results with texts of a client.
  */
 function newInputs({ journal }: RunContext): readonly ItemState[] {
+  const { handedAtTurn, compacted } = journal.loop;
   const found: ItemState[] = [];
   for (const item of toArray(journal.state.items).toReversed()) {
-    const { kind, turn, metadata, parts } = item;
-    if (kind === 'assistant' && turn > 0) break;
-    const isOwn = metadata?.['by'] === loopMetadata.by;
-    const isInput = turn === 0 ? inputKinds.has(kind) && !isOwn : parts.some(hasClientText);
-    if (isInput) found.push(item);
+    const { id, kind, turn, metadata, parts } = item;
+    if (kind === 'assistant' && turn > handedAtTurn) break;
+    if (compacted.covered.has(id)) continue;
+    const isOwn = metadata?.['by'] === loopMetadata.by || isReplacement(item);
+    if (turn === 0 ? !isOwn : parts.some(hasClientText)) found.push(item);
   }
   return found.reverse();
 }
@@ -68,17 +70,22 @@ function hasClientText({ part }: { readonly part?: Part | undefined }): boolean 
   return part?.kind === 'tool_result' && part.metadata?.['fromClient'] === true;
 }
 
-/**
- * Returns the results with texts of a client, as a model reads them. The note about changed arguments is part
- * of their texts.
- */
-export function clientResults(item: Item): Item {
-  const parts = withChangedInputs(item).parts.flatMap((part) => {
-    if (part.kind !== 'tool_result' || !hasClientText({ part })) return [];
+/** Returns an item as a model reads it. The note about changed arguments is part of the text of a result. */
+export function itemAsRead(item: Item): Item {
+  const noted = withChangedInputs(item);
+  if (noted === item) return item;
+  const parts = noted.parts.map((part) => {
+    if (part.kind !== 'tool_result') return part;
     const { changedInput: _input, changedBy: _guardrail, ...metadata } = part.metadata ?? {};
     return { ...part, metadata };
   });
   return { ...item, parts };
+}
+
+/** Returns the results with texts of a client, as a model reads them. */
+export function clientResults(item: Item): Item {
+  const parts = item.parts.filter((part) => hasClientText({ part }));
+  return itemAsRead({ ...item, parts });
 }
 
 /** Returns a copy of an item that the loop wrote. In the copy, the results with texts of a client are changed. */
@@ -96,10 +103,15 @@ export function changedResults(item: Item, to: unknown): Item {
 
 /** Returns the first new input that a guardrail still has to check. Returns undefined if there is none. */
 export function openInput(context: RunContext): ItemState | undefined {
+  return openInputs(context)[0];
+}
+
+/** Returns the new inputs that a guardrail still has to check. */
+export function openInputs(context: RunContext): readonly ItemState[] {
   const guardrails = context.settings.guardrails.filter(({ on }) => on === 'input');
-  if (guardrails.length === 0) return undefined;
+  if (guardrails.length === 0) return [];
   const { verdicts, withheld } = context.journal.loop.inputs;
-  return newInputs(context).find(
+  return newInputs(context).filter(
     ({ id }) =>
       !withheld.has(id) &&
       guardrails.some(({ name }) => !isFinal(verdicts.get(verdictKey(id, name)))),
@@ -118,10 +130,15 @@ export function isFinal(verdict: GuardrailVerdict | undefined): boolean {
  */
 export async function inputText(item: Item, blobs: BlobStore): Promise<string> {
   const { parts } = await withBytes(item, blobs);
-  const texts = parts.every(({ kind }) => kind === 'text')
-    ? joinText(parts)
-    : parts.map(textOfPart).join('\n').trim();
-  return `${texts}${optionsText(item)}`;
+  return `${textOfParts(parts)}${optionsText(item)}`;
+}
+
+function textOfParts(parts: readonly Part[]): string {
+  if (parts.every(({ kind }) => kind === 'text')) return joinText(parts);
+  const texts = parts.map(textOfPart).join('\n').trim();
+  // Some providers join texts that other parts separate, so the joined texts are checked too.
+  const said = parts.filter(({ kind }) => kind === 'text' || kind === 'structured');
+  return said.length < 2 ? texts : `${texts}\n${said.map(textOfPart).join('')}`;
 }
 
 function textOfPart(part: Part): string {
@@ -162,7 +179,9 @@ function withoutEscapes(json: string): string {
 function attachedText(part: MediaPart | FilePart): string {
   if (part.source.type === 'blob')
     throw new AgentError('bad_option', 'an attachment of the input cannot be loaded');
-  return textOfAttachment(part);
+  const options = part.metadata?.['providerOptions'];
+  const text = textOfAttachment(part);
+  return options === undefined ? text : `${text}\n${withoutEscapes(JSON.stringify(options))}`;
 }
 
 /**
@@ -174,9 +193,9 @@ function optionsText({ metadata }: Item): string {
   const texts = [
     instructions ?? '',
     ...tools.map(({ name, description = '', parameters = {} }) =>
-      [name, description, JSON.stringify(parameters)].join(' '),
+      [name, description, withoutEscapes(JSON.stringify(parameters))].join(' '),
     ),
-    output === undefined ? '' : `${output.name} ${JSON.stringify(output.schema)}`,
+    output === undefined ? '' : `${output.name} ${withoutEscapes(JSON.stringify(output.schema))}`,
   ];
   return texts.map((text) => (text === '' ? '' : `\n${text}`)).join('');
 }

@@ -7,6 +7,7 @@ import {
   type GuardrailVerdict,
   type Item,
   type ItemId,
+  type ItemState,
   isId,
   noUsage,
   type ToolCallId,
@@ -20,7 +21,13 @@ import { contextItems, offeredTools } from '../context/build-request.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { closeClientItems, itemDrafts, responseFinished } from '../state/drafts.ts';
+import { nextRound } from '../replay/playback.ts';
+import {
+  answerRetracted,
+  closeClientItems,
+  itemDrafts,
+  responseFinished,
+} from '../state/drafts.ts';
 import {
   answerDrafts,
   changedInput,
@@ -32,7 +39,9 @@ import {
   isCheckedStop,
   isFinal,
   isHalt,
+  itemAsRead,
   openInput,
+  openInputs,
   replacementOf,
   resultsReplacement,
   storedChange,
@@ -119,8 +128,23 @@ export class Guards {
   async #checkInput({ turn }: TurnState): Promise<GuardOutcome> {
     const closing = closeClientItems(this.#context.journal.state);
     if (closing.length > 0) await this.#write(closing);
-    const found = openInput(this.#context);
-    if (found === undefined) return { type: 'checked' };
+    const items = latestItems(this.#context);
+    let outcome: GuardOutcome = { type: 'checked' };
+    for (const [at, found] of openInputs(this.#context).entries()) {
+      // A client can send thousands of inputs at once, and other work must go on.
+      if (at % inputsPerRound === inputsPerRound - 1) await nextRound();
+      outcome = await this.#checkOneInput(found, turn, items);
+      const isHalted = this.#context.journal.loop.turn?.halt !== undefined;
+      if (outcome.type !== 'checked' || isHalted) break;
+    }
+    return outcome;
+  }
+
+  async #checkOneInput(
+    found: ItemState,
+    turn: number,
+    items: () => Promise<readonly Item[]>,
+  ): Promise<GuardOutcome> {
     const { journal, settings } = this.#context;
     const { replaced } = journal.loop.inputs;
     const original = toItem(found);
@@ -131,18 +155,18 @@ export class Guards {
     // An item of a turn was written by the loop. Such an item can also contain results of tools that the agent
     // ran. These results are not inputs, so only results of clients are checked.
     const isOfLoop = found.turn > 0;
-    const view = () => (isOfLoop ? clientResults(item) : item);
+    const view = () => (isOfLoop ? clientResults(item) : itemAsRead(item));
     return this.#apply(this.#guardrails('input'), {
       at: { turn, attempt: 0 },
       itemId: found.id,
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
-        const items = await contextItems(settings, journal.state, journal.loop);
-        return { text: await inputText(view(), settings.log.blobs), item: view(), items };
+        const text = await inputText(view(), settings.log.blobs);
+        return { text, item: view(), items: await items() };
       },
       shown: async () => ({ text: await inputText(view(), settings.log.blobs) }),
       change: ({ to, keepsOptions }) => {
-        item = isOfLoop ? changedResults(item, to) : changedItem(item, to, keepsOptions);
+        item = isOfLoop ? changedResults(item, to) : changedItem(view(), to, keepsOptions);
         isChanged = true;
       },
       drafts: (facts) => {
@@ -395,6 +419,23 @@ export class Guards {
 
 type ErrorFact = Extract<NonNullable<DraftRecord['fact']>, { readonly type: 'error_reported' }>;
 
+/** Number of inputs that are checked in one round of the event loop. */
+const inputsPerRound = 20;
+
+/** Returns a function that returns the context items. It computes them again only after a guardrail changed one. */
+function latestItems({ journal, settings }: RunContext): () => Promise<readonly Item[]> {
+  let known: Promise<readonly Item[]> | undefined;
+  let changes: unknown[] = [];
+  return () => {
+    const { replaced, withheld } = journal.loop.inputs;
+    const isCurrent = changes[0] === replaced && changes[1] === withheld;
+    if (known === undefined || !isCurrent)
+      known = contextItems(settings, journal.state, journal.loop);
+    changes = [replaced, withheld];
+    return known;
+  };
+}
+
 interface CallVerdict {
   readonly fact: GuardrailFact;
   readonly error: ErrorFact | undefined;
@@ -412,11 +453,6 @@ interface Subject {
   change(verdict: Extract<Verdict, { readonly verdict: 'change' }>): void;
   /** Returns the records for the changes made until now and for these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
-}
-
-/** Returns the record that removes an answer that a guardrail changed, stopped or has not checked. */
-function answerRetracted({ turn, attempt }: Attempt): DraftRecord {
-  return { turn, attempt, fact: { type: 'attempt_superseded', reason: 'guardrail' } };
 }
 
 function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): GuardrailFact {

@@ -1,4 +1,4 @@
-import type { DraftRecord, ItemId, LogRecord, SessionId } from '@millrace/core';
+import type { DraftRecord, ItemId, LogRecord, SessionId, ToolCallId } from '@millrace/core';
 import {
   type ForkOptions as CopyOptions,
   type Log,
@@ -39,7 +39,8 @@ export async function forkBefore(
 /**
  * Forks a session, like `log.fork`. If the session revoked a standing approval after the copied records, the
  * fork revokes it too. The fork therefore does not bring a revoked approval back. The copied items keep the
- * labels that they got after the copied records.
+ * labels that they got after the copied records. Throws `bad_option` if the copied records end with an answer about
+ * which a guardrail asks. In the fork, a different decision about this answer would be possible.
  *
  * @example
  * await forkSession(log, session, { into, through: 41 });
@@ -49,8 +50,46 @@ export async function forkSession(
   session: SessionId,
   { append = [], ...options }: CopyOptions,
 ): Promise<SessionInfo> {
+  await assertNoQuestion(log, session, options.through, append);
   const later = await laterCommands(log, session, options);
   return log.fork(session, { ...options, append: [...append, ...later] });
+}
+
+/** Throws if an output guardrail asks a person about the answer at the end of the copied records. */
+async function assertNoQuestion(
+  log: Log,
+  session: SessionId,
+  through: number,
+  append: readonly DraftRecord[],
+): Promise<void> {
+  const answers = new Set<ItemId>();
+  const questions = new Set<ToolCallId>();
+  for (const { fact } of [...(await openTurn(log, session, through)), ...append]) {
+    if (fact?.type === 'item_started' && fact.kind === 'assistant') answers.add(fact.itemId);
+    if (fact?.type === 'approval_answered') questions.delete(fact.toolCallId);
+    if (fact?.type === 'attempt_superseded') questions.clear();
+    const itemId = fact?.type === 'approval_asked' ? fact.from?.itemId : undefined;
+    if (fact?.type === 'approval_asked' && itemId !== undefined && answers.has(itemId))
+      questions.add(fact.toolCallId);
+  }
+  if (questions.size === 0) return;
+  const message = `Cannot fork session ${session} after record ${through}: a guardrail asks about the answer there. Answer its question, or choose a record before this answer`;
+  throw new AgentError('bad_option', message, { session, offset: through });
+}
+
+/** Returns the records of the turn that is open at an offset. */
+async function openTurn(
+  log: Log,
+  session: SessionId,
+  through: number,
+): Promise<readonly LogRecord[]> {
+  const records: LogRecord[] = [];
+  for await (const record of recordsBackward(log, session, through)) {
+    if (record.fact?.type === 'turn_finished') return [];
+    if (record.fact !== undefined) records.push(record);
+    if (record.fact?.type === 'turn_started') return records.reverse();
+  }
+  return [];
 }
 
 /** Returns the records that repeat the revocations and labels after an offset in a fork. */

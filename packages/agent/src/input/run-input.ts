@@ -1,6 +1,7 @@
 import { type Ids, type Item, itemId, mediumOf } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 import type { InputItem, RunInput } from '../contract/run.ts';
+import { loopMetadata } from '../run/output.ts';
 
 /** All kinds of items. */
 const itemKinds: Readonly<Record<Item['kind'], true>> = {
@@ -25,8 +26,16 @@ export function toItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[
     const problem = problemOf(item);
     if (problem !== undefined) throw badInput(problem, isList(input) ? index : undefined);
     const { id } = item;
-    return { ...item, id: id === undefined ? ids.item() : itemId(id) };
+    return { ...withoutLoopMarks(item), id: id === undefined ? ids.item() : itemId(id) };
   });
+}
+
+/** Removes the marks with which the loop finds its own items. With a mark, an input would escape the guardrails. */
+function withoutLoopMarks(item: InputItem): InputItem {
+  const { by, guardrail, ...metadata } = item.metadata ?? {};
+  const isOfLoop = by === loopMetadata.by;
+  if (!isOfLoop && guardrail === undefined) return item;
+  return { ...item, metadata: isOfLoop || by === undefined ? metadata : { ...metadata, by } };
 }
 
 function isList(input: InputItem | readonly InputItem[]): input is readonly InputItem[] {

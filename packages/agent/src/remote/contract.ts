@@ -61,6 +61,11 @@ export interface RemotePeer {
   readonly protocol: string;
   /** The name of the remote agent. */
   readonly name: string;
+  /**
+   * Values that must never be on the log, such as the token of the connection. They are removed from errors, ids,
+   * names and questions of the remote agent. Default: none.
+   */
+  readonly secrets?: readonly string[] | undefined;
   /** Sends a message. The last event is `end`. If it throws, the run fails with the error. */
   send(request: RemoteRequest): AsyncIterable<RemoteEvent>;
 }

@@ -14,6 +14,7 @@ import type { Tool } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import type { RemoteEvent, RemotePeer } from './contract.ts';
+import { redactedEvents } from './redacted-events.ts';
 import { RemoteTurn } from './remote-turn.ts';
 import { memoryPart, StepWriter } from './step-writer.ts';
 
@@ -103,7 +104,10 @@ async function* streamStep(
   const fresh = newMessages(items);
   const start = (message: readonly Item[]): RemoteTurn => {
     const request = { session, items, message, memory };
-    const started = new RemoteTurn((stop) => peer.send({ ...request, signal: stop }), signal);
+    const started = new RemoteTurn(
+      (stop) => redactedEvents(peer.send({ ...request, signal: stop }), peer),
+      signal,
+    );
     turns.set(session, started);
     const forget = () => turns.get(session) === started && turns.delete(session);
     signal?.addEventListener('abort', forget, { once: true });

@@ -5,7 +5,6 @@ import {
   type DraftRecord,
   type ErrorInfo,
   type FoldState,
-  findItem,
   type Ids,
   type Item,
   type ItemId,
@@ -19,6 +18,7 @@ import {
   type ToolCallPart,
   type TraceContext,
   type Usage,
+  usedItemIds,
 } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
@@ -90,10 +90,9 @@ export function mayBeUsedBefore(id: string, { items }: Pick<FoldState, 'items'>)
 
 /** Returns the items. An item gets a new id if the session may already use its id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
-  const used = new Set<ItemId>();
+  const used = new Set(usedItemIds(state, idsOf(items)));
   return items.map((item) => {
-    const isKnown = used.has(item.id) || findItem(state, item.id) !== undefined;
-    const isUsed = isKnown || mayBeUsedBefore(item.id, state);
+    const isUsed = used.has(item.id) || mayBeUsedBefore(item.id, state);
     const id = isUsed ? ids.item() : item.id;
     used.add(id);
     return id === item.id ? item : { ...item, id };
@@ -104,9 +103,12 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
  * Returns the first item id that is already used, either in the session or by an earlier item of the list.
  */
 export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
-  const used = new Set<ItemId>();
-  const isUsed = (id: ItemId) => used.has(id) || findItem(state, id) !== undefined;
-  return items.find(({ id }) => isUsed(id) || !used.add(id))?.id;
+  const used = new Set(usedItemIds(state, idsOf(items)));
+  return items.find(({ id }) => used.has(id) || !used.add(id))?.id;
+}
+
+function idsOf(items: readonly Item[]): ReadonlySet<ItemId> {
+  return new Set(items.map(({ id }) => id));
 }
 
 /** Returns the records for complete items that belong to no turn. */
@@ -161,4 +163,9 @@ export function closeClientItems({ open }: FoldState): readonly DraftRecord[] {
 
 export function retractPart(partId: PartId, reason: RetractReason): DraftRecord {
   return { ...attemptOf(partId), delta: { type: 'retract_part', partId, reason } };
+}
+
+/** Returns the record that removes an answer that a guardrail changed, stopped or has not checked. */
+export function answerRetracted({ turn, attempt }: Attempt): DraftRecord {
+  return { turn, attempt, fact: { type: 'attempt_superseded', reason: 'guardrail' } };
 }

@@ -28,7 +28,7 @@ import { decodeCommand } from './commands.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 3, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 4, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -213,8 +213,11 @@ function finishTurn(state: LoopState, lastStop: Stop): LoopState {
   const { run, turn } = state;
   if (turn?.isCompaction) return { ...state, turn: undefined };
   const counted = run && { ...run, finishedTurns: run.finishedTurns + 1 };
-  const agent = turn?.handedTo ?? state.agent;
-  return { ...state, run: counted, turn: undefined, lastStop, agent };
+  const settled = { ...state, run: counted, turn: undefined, lastStop };
+  if (turn?.handedTo === undefined) return settled;
+  // The guardrails of the new agent check the inputs that this turn has answered, so their verdicts stay.
+  const inputs = { ...state.inputs, isAnswered: false };
+  return { ...settled, agent: turn.handedTo, handedAtTurn: state.lastTurn, inputs };
 }
 
 function updateTurn(

@@ -6,10 +6,13 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
+/** The longest delay of `setTimeout`. It would run a longer timer at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
-    const timer = setTimeout(run, ms);
+    const timer = setTimeout(run, Math.min(ms, maxTimerMs));
     return () => clearTimeout(timer);
   },
 };

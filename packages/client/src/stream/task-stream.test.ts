@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { recordedRun } from '../../../server/src/testing/recorded-run.ts';
 import type { TaskHandle } from '../contract/task-handle.ts';
 import { createClient } from '../create-client.ts';
+import { systemClock } from '../http/timing.ts';
 import { frame, numbered } from '../testing/batches.ts';
 import { FakeServer } from '../testing/fake-server.ts';
 import { settled } from '../testing/settled.ts';
@@ -273,6 +274,28 @@ describe('coming back', () => {
       ...{ state: 'retrying', nextTryAt: clock.now() + 7000 },
       error: { code: 'rate_limited', message: 'Too many' },
     });
+  });
+
+  test('is not at once, whatever the server asks for', async () => {
+    const { server, clock, task, draws } = stage();
+    draws.push(1);
+    const one = await server.next();
+    one.open(`retry: 0\n\n${frame(first)}`);
+    await settled();
+    one.end();
+    await settled();
+    expect(connectionOf(task)).toMatchObject({ nextTryAt: clock.now() + 250 });
+  });
+
+  test('a timer of more than 24 days does not run at once', async () => {
+    let hasRun = false;
+    const cancel = systemClock.after(99_999_999_000, () => {
+      hasRun = true;
+    });
+    // A timer that Node shortens to 1 ms would run before this one.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    cancel();
+    expect(hasRun).toBe(false);
   });
 
   test.each([

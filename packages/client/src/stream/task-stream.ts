@@ -37,6 +37,9 @@ const maxUnfit = 3;
  */
 const maxEarlyEnds = 8;
 
+/** A server can ask for shorter delays, or for none. Many clients would then keep it busy. */
+const minRetryMs = 250;
+
 /**
  * Keeps a target up to date with a task. It connects, resumes at the target's offset, and stops at errors
  * that a reconnect cannot resolve.
@@ -107,7 +110,7 @@ export class TaskStream {
       ...{ http, taskId, path, target, signal, limitMs: heartbeatsToDie * heartbeatMs },
       onLive: () => this.#tell({ state: 'live' }),
       onRetry: (ms) => {
-        this.#retryMs = ms;
+        this.#retryMs = Math.max(ms, minRetryMs);
       },
       onProgress: () => {
         if (this.#earlyEnds === 0) this.#failures = 0;

@@ -159,6 +159,18 @@ export function findItem(state: FoldState, id: ItemId): ItemState | undefined {
   return findLast(state.items, (item) => item.id === id);
 }
 
+/** Returns those of the given ids that items have. It reads each item once, however many ids are given. */
+export function usedItemIds(
+  { items }: Pick<FoldState, 'items'>,
+  ids: ReadonlySet<ItemId>,
+): ReadonlySet<ItemId> {
+  const used = new Set<ItemId>();
+  // These are loops without functions, because a long session has many items.
+  for (let link: FoldState['items'] | undefined = items; link; link = link.before)
+    for (const { id } of link.chunk) if (ids.has(id)) used.add(id);
+  return used;
+}
+
 /** Returns the item that contains the part, open or committed. */
 export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefined {
   const { turn } = attemptOf(id);

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import { backupIncarnation } from './file/lineage.ts';
-import { createPrivateFile } from './open-database.ts';
+import { createPrivateFile } from './file/private-database.ts';
 import { singleValue } from './schema.ts';
 
 /** The number of pages that one step frees. Other processes can write between two steps. */

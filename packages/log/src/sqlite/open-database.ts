@@ -1,7 +1,8 @@
-import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
+import { openPrivateDatabase } from './file/private-database.ts';
 import { migrate, singleValue, versionOf } from './schema.ts';
 
 /**
@@ -48,8 +49,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
   const { path, busyTimeoutMs } = options;
   // Without this check, SQLite would open a read-only file and create a WAL that no process can write.
   if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
-  else createPrivateFile(path);
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  const database = openPrivateDatabase(path, { timeout: busyTimeoutMs });
   try {
     setUp(database, options);
     return database;
@@ -57,16 +57,6 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
     database.close();
     throw error;
   }
-}
-
-/**
- * Creates an empty file that only its owner can read, because a log contains prompts and answers. SQLite gives the
- * same mode to its files beside the database. If the file cannot be created, SQLite reports the reason later.
- */
-export function createPrivateFile(path: string): void {
-  try {
-    closeSync(openSync(path, 'a', 0o600));
-  } catch {}
 }
 
 function setUp(database: DatabaseSync, options: DatabaseOptions): void {

@@ -201,12 +201,15 @@ function httpResult(value: JsonValue): JsonObject {
 function reasonOf(error: JsonValue): string | undefined {
   const details = field(error, 'data') ?? field(error, 'details');
   const reason = Array.isArray(details) ? field(details[0], 'reason') : undefined;
-  return typeof reason === 'string' ? reason : undefined;
+  return typeof reason === 'string' ? reason.slice(0, maxErrorLength) : undefined;
 }
+
+/** Maximum length of an error text that is read. Keys are removed from it before it is cut to its final length. */
+export const maxErrorLength = 20_000;
 
 function messageOf(error: JsonValue): string {
   const message = field(error, 'message');
-  const text = typeof message === 'string' ? message.slice(0, 2000) : 'unknown error';
+  const text = typeof message === 'string' ? message.slice(0, maxErrorLength) : 'unknown error';
   return `The agent refused the request: ${text}`;
 }
 

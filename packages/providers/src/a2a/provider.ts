@@ -2,6 +2,8 @@ import { type Item, type JsonObject, noUsage, type Part, toBase64 } from '@millr
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
+import { redact, redactError } from '../errors/redact.ts';
+import { agentSecretsOf, isRedacted, Redactor } from '../errors/redactor.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { AgentConnection, a2aFault } from './connection.ts';
 import { type RemoteTask, TaskWriter, taskPart } from './task-writer.ts';
@@ -38,10 +40,42 @@ export function a2a(options: A2aOptions): Provider {
     ...{ url, headers, idleTimeoutMs },
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   });
+  const redactor = new Redactor(agentSecretsOf({ url, headers }));
   return createProvider('a2a', name, (request, context) =>
-    streamTask(connection, request, context),
+    withoutSecrets(streamTask(connection, request, context), redactor),
   );
 }
+
+/** Removes the headers and the secrets of the address from everything except the texts of the remote agent. */
+async function* withoutSecrets(
+  steps: AsyncIterable<StreamStep>,
+  redactor: Redactor,
+): AsyncGenerator<StreamStep> {
+  for await (const { deltas, end } of steps) {
+    const clean = redactor.deltas(deltas);
+    if (end === undefined) yield { deltas: clean };
+    else {
+      const error = end.error && errorWithout(redactor.secrets, end.error);
+      yield { deltas: clean, end: redactor.end({ ...end, error }) };
+    }
+  }
+}
+
+/** Returns a copy of an error without the secrets. It removes them before it cuts the message. */
+function errorWithout(
+  secrets: readonly string[],
+  { kind, message, status, retry, providerCode, cause }: ProviderError,
+): ProviderError {
+  const code = providerCode === undefined ? undefined : redact(providerCode, secrets);
+  return new ProviderError(kind, redact(message, secrets).slice(0, maxMessageLength), {
+    ...{ provider: 'a2a', status, retry, providerCode: code?.slice(0, maxMessageLength) },
+    // The reason of an abort comes from our side.
+    cause: kind === 'aborted' ? cause : redactError(cause, secrets),
+  });
+}
+
+/** Maximum length of the message of an error, in characters. */
+const maxMessageLength = 2000;
 
 async function* streamTask(
   connection: AgentConnection,
@@ -63,7 +97,7 @@ async function* streamTask(
     yield { deltas: writer.take(), end };
   } catch (error) {
     const problem = signal.aborted
-      ? a2aFault('aborted', 'The request was stopped', { cause: error })
+      ? a2aFault('aborted', 'The request was stopped', { cause: signal.reason })
       : toProviderError(error);
     if (signal.aborted) await cancel(connection, writer.taskId);
     writer.cut(signal.aborted ? 'aborted' : 'cut');
@@ -158,8 +192,8 @@ function remoteTaskIn(items: readonly Item[]): RemoteTask | undefined {
     if (found?.kind !== 'custom') continue;
     const { taskId, contextId, state, artifacts } = found.value as JsonObject;
     return {
-      taskId: typeof taskId === 'string' ? taskId : undefined,
-      contextId: typeof contextId === 'string' ? contextId : undefined,
+      taskId: typeof taskId === 'string' && !isRedacted(taskId) ? taskId : undefined,
+      contextId: typeof contextId === 'string' && !isRedacted(contextId) ? contextId : undefined,
       state: String(state),
       artifacts: Array.isArray(artifacts) ? artifacts.map(String) : [],
     };

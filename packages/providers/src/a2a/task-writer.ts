@@ -11,7 +11,7 @@ import {
   type TextWriter,
 } from '@millrace/core';
 import { closeParts } from '../provider/close-parts.ts';
-import { field } from './connection.ts';
+import { field, maxErrorLength } from './connection.ts';
 
 /** A task of a remote agent, as the next request needs it. It is stored in the item. */
 export interface RemoteTask {
@@ -267,7 +267,7 @@ function listIn(value: JsonValue | undefined, name: string): readonly JsonValue[
 
 function textOf(message: JsonValue | undefined): string {
   const texts = listIn(message, 'parts').flatMap((part) => field(part, 'text') ?? []);
-  return texts.join('\n').slice(0, 2000);
+  return texts.join('\n').slice(0, maxErrorLength);
 }
 
 function fileOf(part: JsonValue): MediaPart | FilePart | undefined {

@@ -4,7 +4,8 @@ import { toDetails } from '../answer/reported-details.ts';
 import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
-import { ErrorBuilder, secretsOf } from '../errors/error-builder.ts';
+import { ErrorBuilder } from '../errors/error-builder.ts';
+import { Redactor, secretsOf } from '../errors/redactor.ts';
 import { withCost } from '../models/cost-of.ts';
 import { knownModelInfo } from '../models/known-traits.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
@@ -115,6 +116,7 @@ class ModelResponseReader {
   readonly #reader: PartsReader;
   readonly #errors: ErrorBuilder;
   #request: LanguageModelV4CallOptions | undefined;
+  #redactor = new Redactor([]);
   #deltas: readonly Delta[] = [];
   #writtenLength = 0;
 
@@ -128,9 +130,10 @@ class ModelResponseReader {
     return this.#reader.isFinished;
   }
 
-  /** Adds values that are removed from every error. */
+  /** Sets the values that are removed from errors, and from everything that is not the text of the answer. */
   redactSecrets(secrets: readonly string[]): void {
     this.#errors.redactSecrets(secrets);
+    this.#redactor = new Redactor(secrets);
   }
 
   /**
@@ -141,7 +144,7 @@ class ModelResponseReader {
     this.#request = options;
     this.#errors.sentLength = () => bodyLength(options.prompt);
     const headers = mergeHeaders(options.headers ?? {});
-    this.redactSecrets(secretsOf({ url: '', headers, body: {}, secrets }));
+    this.redactSecrets(secretsOf({ url: '', headers, secrets }));
   }
 
   setResponse({ response }: StreamResult): void {
@@ -157,7 +160,7 @@ class ModelResponseReader {
     this.#collect();
     const taken = this.#deltas;
     this.#deltas = [];
-    return taken;
+    return this.#redactor.deltas(taken);
   }
 
   /**
@@ -165,7 +168,7 @@ class ModelResponseReader {
    * complete.
    */
   finish(): ResponseEnd {
-    const stop = this.#reader.finish();
+    const stop = this.#redactor.json(this.#reader.finish());
     return { stop, ...this.#endDetails() };
   }
 
@@ -183,7 +186,7 @@ class ModelResponseReader {
   }
 
   #endDetails(): Omit<ResponseEnd, 'stop'> {
-    const { usage, model, responseId, metadata } = this.#reader;
+    const { usage, model, responseId, metadata } = this.#reported();
     const details = toDetails({ model, responseId, other: metadata });
     return {
       usage: completedUsage(usage, () => this.#estimate()),
@@ -191,6 +194,12 @@ class ModelResponseReader {
       ...(responseId === undefined ? {} : { responseId }),
       ...(details === undefined ? {} : { details }),
     };
+  }
+
+  /** Keys are removed before the texts are cut, because a part of a key could remain. */
+  #reported(): Pick<PartsReader, 'usage' | 'model' | 'responseId' | 'metadata'> {
+    const { usage, model, responseId, metadata } = this.#reader;
+    return this.#redactor.json({ usage, model, responseId, metadata });
   }
 
   #estimate(): Usage {

@@ -110,7 +110,7 @@ export class AnswerText implements Block {
   }
 
   cite(citation: Citation): void {
-    if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
+    if (this.#citations.add(citation)) this.#text?.sources(() => this.#citations.metadata);
   }
 
   end(state: ProviderState | undefined): void {
@@ -121,7 +121,7 @@ export class AnswerText implements Block {
 
   #begin(): TextBlock {
     const text = new TextBlock(this.#writer, this.#request);
-    if (!this.#citations.isEmpty) text.metadata(this.#citations.metadata);
+    if (!this.#citations.isEmpty) text.sources(() => this.#citations.metadata);
     return text;
   }
 }

@@ -21,9 +21,11 @@ export class Sources {
     const added = [...cited, ...quotedIn(candidate)].filter((one) => this.#citations.add(one));
     const positions = cited.map(({ raw }) => this.#citations.positionOf(raw));
     const fields = groundingFields(candidate, positions);
-    const merged = { ...this.#grounding, ...fields };
-    const isMore = JSON.stringify(merged) !== JSON.stringify(this.#grounding);
-    this.#grounding = merged;
+    // Only the fields of this event are compared, because an event can be much smaller than all sources.
+    const isMore = Object.entries(fields).some(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(this.#grounding[name]),
+    );
+    this.#grounding = { ...this.#grounding, ...fields };
     return added.length > 0 || isMore;
   }
 

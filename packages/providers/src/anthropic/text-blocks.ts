@@ -49,7 +49,7 @@ export class OpenText implements OpenBlock {
     const url = textIn(citation, 'url') ?? textIn(citation, 'source');
     const title = textIn(citation, 'title') ?? textIn(citation, 'document_title');
     const isNew = this.#citations.add({ url, title, raw: citation });
-    if (isNew) this.reservePosition().metadata(this.#citations.metadata);
+    if (isNew) this.reservePosition().sources(() => this.#citations.metadata);
   }
 }
 

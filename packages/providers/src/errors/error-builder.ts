@@ -8,12 +8,11 @@ import { parseMessage } from '../json/parse-message.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted, type Interruption, NetworkFailure } from '../transport/failures.ts';
 import { type HttpExchange, readText } from '../transport/http-exchange.ts';
-import type { HttpRequest } from '../transport/http-request.ts';
 import { SseError } from '../transport/sse-reader.ts';
 import { errorKindOf, errorKindOfEmptyBody } from './error-kind.ts';
 import { clip, messageFor, messageForBrokenAnswer, messageForUnsent } from './error-message.ts';
 import { errorReportIn, errorReportOfFailure } from './error-report.ts';
-import { minSecretLength, redact, redactError } from './redact.ts';
+import { redact, redactError } from './redact.ts';
 import { delayFromHeaders, delayFromText, delayUntilReset } from './retry-delay.ts';
 import { type ErrorReport, fault, ReportedFault, WireFault } from './wire-fault.ts';
 
@@ -65,7 +64,7 @@ export class ErrorBuilder {
       return this.#fromReport(errorReportOfField(thrown.message));
     }
     if (thrown instanceof SseError || thrown instanceof ProtocolError) {
-      return this.#create('protocol_error', thrown.message, thrown);
+      return this.#create('protocol_error', thrown.message, this.#ownCause(thrown));
     }
     return this.#create(
       'protocol_error',
@@ -156,6 +155,12 @@ export class ErrorBuilder {
     return text === undefined ? undefined : clip(redact(text, this.#secrets));
   }
 
+  /** Returns an error of Millrace as a cause. It stays the same error, except if it quotes a secret. */
+  #ownCause(thrown: Error): unknown {
+    const all = [thrown.message, thrown.stack, JSON.stringify(thrown)].join('\n');
+    return redact(all, this.#secrets) === all ? thrown : this.#redactedCause(thrown);
+  }
+
   #redactedCause(thrown: unknown): unknown {
     return redactError(thrown, this.#secrets);
   }
@@ -240,32 +245,4 @@ function reportOf({ body, text }: ReportedFault): ErrorReport {
 function errorReportOfField(text: string): ErrorReport {
   const error = parseMessage(text) ?? text;
   return errorReportIn({ error }) ?? errorReportOfFailure(undefined, text);
-}
-
-const secretNames = /auth|key|token|secret|cookie|password|signature/i;
-
-/** Returns the values that must never be shown: the API key, and secrets in custom headers and in the URL. */
-export function secretsOf({ secrets, headers, url }: HttpRequest): readonly string[] {
-  const sent = Object.entries(headers).flatMap(([name, value]) =>
-    secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],
-  );
-  const found = [...sent, ...secretsIn(url)].filter(({ length }) => length >= minSecretLength);
-  return [...secrets, ...found];
-}
-
-function secretsIn(url: string): readonly string[] {
-  if (!URL.canParse(url)) return [];
-  const { password, searchParams } = new URL(url);
-  const queried = [...searchParams].flatMap(([name, value]) =>
-    secretNames.test(name) ? value : [],
-  );
-  return [...(password === '' ? [] : [password, decoded(password)]), ...queried];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,10 +1,6 @@
+import { formsOfSecret } from './redactor.ts';
+import { minSecretLength } from './secret-words.ts';
 import { isError } from './wire-fault.ts';
-
-/**
- * A secret with at least this length is removed at every position of a text. A shorter secret may be a normal
- * word, and removing it everywhere would make messages unreadable.
- */
-export const minSecretLength = 8;
 
 /**
  * A secret with at least this length is removed where it is a separate word. A shorter value is a placeholder
@@ -14,7 +10,9 @@ const minStandaloneLength = 4;
 
 /** Removes API keys from a text. Providers often quote the key that they reject. */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  const known = secrets.flatMap(formsOfSecret).reduce(replaceSecret, text);
+  // A long form can contain a shorter secret, so it is replaced first.
+  const forms = secrets.flatMap(formsOfSecret).sort((one, other) => other.length - one.length);
+  const known = forms.reduce(replaceSecret, text);
   return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, replaceMatch), known);
 }
 
@@ -32,17 +30,6 @@ function replaceSecret(text: string, form: string): string {
 function replaceMatch(match: string, group: unknown): string {
   const isPart = typeof group === 'string';
   return `${isPart ? match.slice(0, -group.length) : ''}[redacted]`;
-}
-
-/**
- * Returns the forms in which a secret can appear: unchanged, trimmed for a header, encoded for a URL, and
- * escaped for JSON.
- */
-function formsOfSecret(given: unknown): readonly string[] {
-  // The function accepts any value, because building an error must not fail.
-  const secret = typeof given === 'string' || typeof given === 'number' ? String(given) : '';
-  const sent = secret.trim();
-  return [secret, sent, encodeURIComponent(sent.toWellFormed()), JSON.stringify(sent).slice(1, -1)];
 }
 
 const maxDepth = 8;
@@ -95,7 +82,11 @@ export const keyPatterns: readonly RegExp[] = [
   keyPattern('AIza', '[A-Za-z0-9_-]{16,}'),
   keyPattern(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
   keyPattern('A[KS]IA', '[A-Z0-9]{16}'),
-  // Matches a JSON web token. It has three parts, and the decoded first part starts with `{"`.
-  keyPattern('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
+  // Matches a JSON web token. It has three parts, and the decoded first part starts with `{"`. Only the first possible
+  // start in the first part is tried, because all others would read the same text again.
+  keyPattern(
+    'eyJ',
+    String.raw`(?<!${keyBoundary}eyJ[A-Za-z0-9_-]*?eyJ)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`,
+  ),
   /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
 ];

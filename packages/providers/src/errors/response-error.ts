@@ -29,15 +29,17 @@ export async function responseError(
   const isAborted = thrown instanceof Interrupted ? thrown.interruption.by === 'signal' : undefined;
   if (isAborted ?? signal?.aborted) return abortedError(exchanged, thrown, signal);
   let loaded: typeof import('./error-builder.ts');
+  let secretsOf: typeof import('./redactor.ts').secretsOf;
   try {
     loaded = await import('./error-builder.ts');
+    ({ secretsOf } = await import('./redactor.ts'));
   } catch (cause) {
     return notClassified(exchanged, cause);
   }
   const errors = new loaded.ErrorBuilder(provider, clock);
   errors.response = response;
   if (http !== undefined) {
-    errors.redactSecrets(loaded.secretsOf(http));
+    errors.redactSecrets(secretsOf(http));
     errors.sentLength = () => bodyLength(http.body);
     errors.url = http.url;
   }

@@ -86,7 +86,7 @@ export class TextBlocks {
   cite(candidate: JsonObject): void {
     if (!this.#sources.read(candidate)) return;
     if (this.#text === undefined) this.#isUncited = true;
-    else this.#text.metadata(this.#sources.metadata);
+    else this.#text.sources(() => this.#sources.metadata);
   }
 
   /** Adds log probabilities to the open text. If no text is open, they become a separate part at the end. */
@@ -127,7 +127,7 @@ export class TextBlocks {
     this.#closeOthers();
     if (this.#text !== undefined) return this.#text;
     this.#text = new AnswerText(this.#context, this.#owner);
-    if (this.#isUncited) this.#text.metadata(this.#sources.metadata);
+    if (this.#isUncited) this.#text.sources(() => this.#sources.metadata);
     this.#isUncited = false;
     return this.#text;
   }

@@ -176,9 +176,13 @@ export function textOfAttachment(part: MediaPart | FilePart): string {
   const bytes = attachmentBytes(part);
   const readings = bytes === undefined ? [] : [attachmentText(part), ...otherReadings(bytes)];
   const texts = new Set(readings.filter((text) => text !== undefined && text !== ''));
-  if (texts.size > 0) return [...texts].map((text) => textFileElement(part, text ?? '')).join('\n');
   const { source, mimeType } = part;
   const name = part.kind === 'file' ? part.name : '';
+  if (texts.size > 0) {
+    // Some providers send the name and the type without escapes.
+    const escaped = [name, mimeType].filter((one) => quote(one) !== `"${one}"`);
+    return [...[...texts].map((text) => textFileElement(part, text ?? '')), ...escaped].join('\n');
+  }
   const type = plainTypes.test(mimeType.toLowerCase()) ? '' : mimeType;
   const url = source.type === 'url' && bytes === undefined ? source.url : '';
   return [name, type, url].filter((text) => text !== '').join(' ');

@@ -22,6 +22,10 @@ export const defaultIdRule: ToolCallIdRule = { form: /^[\x21-\x7e]{1,40}$/, leng
 export class ToolCallIds {
   readonly #rule: ToolCallIdRule;
   readonly #used = new Set<string>();
+  /** How many hashes of an id were tried. */
+  readonly #tried = new Map<ToolCallId, number>();
+  /** The next number to try. */
+  #count = 0;
 
   constructor(rule: ToolCallIdRule) {
     this.#rule = rule;
@@ -38,13 +42,17 @@ export class ToolCallIds {
 
   /**
    * Returns the ids to try: the id itself or its hash, then other hashes, and then numbers. There are more
-   * numbers than used ids, so one number is free.
+   * numbers than used ids, so one number is free. It never returns a candidate again, because a used id stays used.
+   * Otherwise thousands of calls with the same id would need quadratic time.
    */
   *#candidates(id: ToolCallId): Generator<string> {
     const { form, length } = this.#rule;
-    yield form.test(id) ? id : hashedId(id, length);
-    for (let again = 1; again <= maxHashes; again++) yield hashedId(`${id}#${again}`, length);
-    for (let count = 0; count <= this.#used.size; count++) yield numberedId(count, length);
+    for (let again = this.#tried.get(id) ?? 0; again <= maxHashes; again++) {
+      this.#tried.set(id, again + 1);
+      if (again > 0) yield hashedId(`${id}#${again}`, length);
+      else yield form.test(id) ? id : hashedId(id, length);
+    }
+    while (this.#count <= this.#used.size) yield numberedId(this.#count++, length);
   }
 }
 

@@ -9,8 +9,9 @@ import {
 import type { MediaCallOptions, MediaRetries } from '../contract/media.ts';
 import type { ModelInfo } from '../contract/model-info.ts';
 import { ProviderError } from '../contract/provider-error.ts';
-import { ErrorBuilder, readFailure, secretsOf } from '../errors/error-builder.ts';
+import { ErrorBuilder, readFailure } from '../errors/error-builder.ts';
 import { errorReportIn } from '../errors/error-report.ts';
+import { secretsOf } from '../errors/redactor.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { withCost } from '../models/cost-of.ts';

@@ -53,7 +53,7 @@ export class TextBlocks {
       this.#beforeNewPart();
       this.#text = new TextBlock(this.#context.writer, this.#context.request);
       this.#hadText = true;
-      if (!this.#citations.isEmpty) this.#text.metadata(this.#citations.metadata);
+      if (!this.#citations.isEmpty) this.#text.sources(() => this.#citations.metadata);
     }
     this.#text.append(chunk);
   }
@@ -90,7 +90,7 @@ export class TextBlocks {
   }
 
   cite(citation: Citation): void {
-    if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
+    if (this.#citations.add(citation)) this.#text?.sources(() => this.#citations.metadata);
   }
 
   /**

@@ -221,4 +221,66 @@ describe('nulls that belong to the value', () => {
     const loop = { $ref: '#/$defs/loop', $defs: schema['$defs'] } as JsonObject;
     expect(withoutOptionalNulls(loop, { x: null })).toEqual({ x: null });
   });
+
+  test('stay in an entry of a list, if the schema of this entry accepts them', () => {
+    const entry = (type: string) => ({ type: 'object', properties: { x: { type } } });
+    const schema = {
+      type: 'array',
+      prefixItems: [entry('string'), entry('null')],
+      items: entry('number'),
+    };
+    const values = [{ x: null }, { x: null }, { x: null }, { x: null }];
+    expect(withoutOptionalNulls(schema, values)).toEqual([{}, { x: null }, {}, {}]);
+  });
+});
+
+describe('a hostile schema', () => {
+  // Each step of the old search multiplied its work, so these calls did not end.
+  const expression: JsonObject = {
+    anyOf: ['add', 'sub', 'mul', 'div'].map((op) => ({ $ref: `#/$defs/${op}` })),
+  };
+  const operation = (op: string): JsonObject => ({
+    type: 'object',
+    properties: { op: { const: op }, left: expression, note: { type: 'string' } },
+  });
+  const tree = {
+    ...expression,
+    $defs: Object.fromEntries(['add', 'sub', 'mul', 'div'].map((op) => [op, operation(op)])),
+  };
+
+  test('18.840: attack: a recursive choice and nested arguments', () => {
+    let value: JsonValue = { op: 'add', note: null };
+    let expected: JsonValue = { op: 'add' };
+    for (let depth = 0; depth < 200; depth++) {
+      value = { op: 'sub', left: value };
+      expected = { op: 'sub', left: expected };
+    }
+    expect(withoutOptionalNulls(tree, value)).toEqual(expected);
+  });
+
+  test('18.840: attack: a schema that refers to itself in many alternatives', () => {
+    const q = { anyOf: Array.from({ length: 16 }, () => ({ $ref: '#/properties/q' })) };
+    const schema = { type: 'object', properties: { q, v: { type: 'string' } } };
+    expect(withoutOptionalNulls(schema, { q: { q: 'x' }, v: null })).toEqual({ q: { q: 'x' } });
+  });
+
+  test('18.840: attack: work that multiplies schemas by values leaves the value unchanged', () => {
+    const wide = Array.from({ length: 3000 }, (_, at) => ({
+      type: 'object',
+      properties: { [`p${at}`]: { type: 'string' }, inner: { type: 'object', title: `${at}` } },
+    }));
+    const schema: JsonObject = { anyOf: wide };
+    const names = Array.from({ length: 2000 }, (_, at) => [`p${at}`, null] as const);
+    const value = Object.fromEntries(names);
+    expect(withoutOptionalNulls(schema, value)).toBe(value);
+  });
+
+  test('18.840: attack: a reference that is no valid URL', () => {
+    const schema: JsonObject = {
+      type: 'object',
+      properties: { x: { type: 'string' }, y: { $ref: '#/%zz' } },
+    };
+    expect(withoutOptionalNulls(schema, { x: null, y: null })).toEqual({});
+    expect(strictSchema(schema, anthropicStrictRules).isStrict).toBe(true);
+  });
 });

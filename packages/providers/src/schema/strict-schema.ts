@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import { isRecursive } from './schema-reference.ts';
 
 /** The features that a provider accepts in an enforced schema. */
 export interface StrictRules {
@@ -115,6 +116,8 @@ const describable = new Set([
 class Converter {
   readonly #root: JsonObject;
   readonly #rules: StrictRules;
+  /** Tells for each reference whether the schema there refers back to it. */
+  readonly #recursions = new Map<string, boolean>();
   #properties = 0;
 
   constructor(root: JsonObject, rules: StrictRules) {
@@ -187,9 +190,11 @@ class Converter {
     if (typeof value !== 'string' || !value.startsWith('#')) {
       throw new NotStrict(`${path} refers to another document`);
     }
-    if (!this.#rules.takesRecursion && isRecursive(this.#root, value)) {
-      throw new NotStrict(`${path} is recursive`);
-    }
+    if (this.#rules.takesRecursion) return value;
+    const isKnown = this.#recursions.get(value);
+    const isRecursion = isKnown ?? isRecursive(this.#root, value);
+    this.#recursions.set(value, isRecursion);
+    if (isRecursion) throw new NotStrict(`${path} is recursive`);
     return value;
   }
 
@@ -262,35 +267,4 @@ function acceptsNull({ type, enum: values, anyOf }: JsonObject): boolean {
   if (Array.isArray(type)) return type.includes('null');
   if (Array.isArray(anyOf)) return anyOf.some((one) => isJsonObject(one) && acceptsNull(one));
   return type === 'null' || (Array.isArray(values) && values.includes(null));
-}
-
-/** Returns whether the schema at a reference refers back to the same reference. */
-function isRecursive(root: JsonObject, reference: string): boolean {
-  const reached = new Set<string>();
-  const left = [reference];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const found = referencesIn(schemaAt(root, next));
-    if (found.includes(reference)) return true;
-    left.push(...found.filter((one) => !reached.has(one)));
-    for (const one of found) reached.add(one);
-  }
-  return false;
-}
-
-function referencesIn(value: JsonValue | undefined): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (!isJsonObject(value)) return [];
-  const { $ref: own } = value;
-  const inner = Object.values(value).flatMap(referencesIn);
-  return typeof own === 'string' ? [own, ...inner] : inner;
-}
-
-/** Returns the schema at a reference such as `#/$defs/address`. */
-export function schemaAt(root: JsonObject, reference: string): JsonObject | undefined {
-  let at: JsonValue | undefined = root;
-  for (const name of reference.split('/').slice(1)) {
-    const key = decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~');
-    at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-  }
-  return isJsonObject(at) ? at : undefined;
 }

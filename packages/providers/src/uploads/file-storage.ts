@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, parseJson } from '@millrace/core';
 import { ProviderError } from '../contract/provider-error.ts';
-import { ErrorBuilder, readFailure, secretsOf } from '../errors/error-builder.ts';
+import { ErrorBuilder, readFailure } from '../errors/error-builder.ts';
+import { secretsOf } from '../errors/redactor.ts';
 import {
   type Attachment,
   attachmentBytes,

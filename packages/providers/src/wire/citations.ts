@@ -13,7 +13,7 @@ const maxCitations = 1024;
 
 /** The citations of one text, without duplicates. Providers repeat citations in several chunks. */
 export class Citations {
-  readonly #byKey = new Map<string, JsonObject>();
+  readonly #byKey = new Map<string, { readonly at: number; readonly known: JsonObject }>();
 
   /** Adds a citation. Returns whether it is new. */
   add({ url, title, raw }: Citation): boolean {
@@ -23,7 +23,7 @@ export class Citations {
       ...(url === undefined ? {} : { url }),
       ...(title === undefined ? {} : { title }),
     };
-    this.#byKey.set(key, { ...known, raw });
+    this.#byKey.set(key, { at: this.#byKey.size, known: { ...known, raw } });
     return true;
   }
 
@@ -32,7 +32,7 @@ export class Citations {
    * format.
    */
   positionOf(raw: JsonValue): number {
-    return [...this.#byKey.keys()].indexOf(keyOf(raw));
+    return this.#byKey.get(keyOf(raw))?.at ?? -1;
   }
 
   get isEmpty(): boolean {
@@ -41,7 +41,7 @@ export class Citations {
 
   /** Returns the citations as metadata of the text. */
   get metadata(): JsonObject {
-    return { citations: [...this.#byKey.values()] };
+    return { citations: [...this.#byKey.values()].map(({ known }) => known) };
   }
 }
 

@@ -11,7 +11,9 @@ import {
 import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
+import type { Redactor } from '../errors/redactor.ts';
 import { type FailedExchange, failureOf, responseError } from '../errors/response-error.ts';
+import { secretWordsOf } from '../errors/secret-words.ts';
 import { fault, faultBy, ReportedFault, reportsError, WireFault } from '../errors/wire-fault.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { closeParts } from '../provider/close-parts.ts';
@@ -23,7 +25,7 @@ import type { Transport } from '../transport/transport-options.ts';
 import { checkRequest } from './check-request.ts';
 import { completeUsage, textLength } from './response-end.ts';
 import { TemplateMatcher } from './template-matcher.ts';
-import type { FrameReader, ReaderContext, Wire, WireReader } from './wire.ts';
+import type { FrameReader, ReaderContext, ReportedResponse, Wire, WireReader } from './wire.ts';
 
 /** Reads one HTTP response from its first byte to its end, including failures. */
 export class ResponseReader {
@@ -36,6 +38,8 @@ export class ResponseReader {
   readonly #maxEventLength: number;
   readonly #exchanged: FailedExchange;
   #http: HttpRequest | undefined;
+  /** Words of the keys of the request. A value without such a word contains no key. */
+  #secretWords: readonly string[] = [];
   #messages = 0;
   #writtenLength = 0;
   /** The names of the tools that the model called. `undefined` represents blocks of hosted tools. */
@@ -66,9 +70,7 @@ export class ResponseReader {
     this.#http = built;
     this.#reader = this.#wire.reader(this.#context);
     this.#exchanged.http = built;
-    const response = await exchange.open(await this.#authorized(built, exchange));
-    this.#exchanged.response = response;
-    if (!response.ok) throw await failureOf(response, exchange);
+    const response = await this.#send(built, exchange);
     const type = response.headers.get('content-type') ?? '';
     if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWholeBody(exchange);
     else if (/\btext\/html\b/i.test(type)) throw webPageFault();
@@ -102,17 +104,18 @@ export class ResponseReader {
   /** Continues the response on a new connection. */
   async reopen(exchange: HttpExchange, http: HttpRequest): Promise<void> {
     this.#frames = this.#createFrames();
-    const response = await exchange.open(await this.#authorized(http, exchange));
-    this.#exchanged.response = response;
-    if (!response.ok) throw await failureOf(response, exchange);
+    await this.#send(http, exchange);
   }
 
-  async #authorized(http: HttpRequest, exchange: HttpExchange): Promise<HttpRequest> {
+  async #send(http: HttpRequest, exchange: HttpExchange): Promise<Response> {
     const { authorize } = this.#wire;
-    if (authorize === undefined) return http;
-    const authorized = await exchange.wait(authorize(http));
-    this.#exchanged.http = authorized;
-    return authorized;
+    const sent = authorize === undefined ? http : await exchange.wait(authorize(http));
+    this.#exchanged.http = sent;
+    this.#secretWords = secretWordsOf(sent);
+    const response = await exchange.open(sent);
+    this.#exchanged.response = response;
+    if (!response.ok) throw await failureOf(response, exchange);
+    return response;
   }
 
   feed(bytes: Uint8Array): void {
@@ -135,8 +138,8 @@ export class ResponseReader {
     this.#isEnding = true;
     this.#frames.end();
     if (this.#reader.progress === 'reading') throw this.#truncated();
-    const stop = withoutKeys(this.#reader.finish(), this.#exchanged.http ?? this.#http);
-    const deltas = this.take();
+    const stop = await this.#redacted(this.#reader.finish());
+    const deltas = await this.redactedDeltas(this.take());
     const ignored = ignoredToolChoice(stop, this.#context.request, this.#calledTools);
     if (ignored === undefined) return { deltas, end: { stop, ...(await this.#endDetails()) } };
     const { deltas: more, end } = await this.fail(
@@ -156,7 +159,8 @@ export class ResponseReader {
     const error = await responseError(this.#exchanged, thrown, signal);
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
     closeParts(this.#writer, reason === 'aborted' ? 'aborted' : 'cut');
-    const deltas = this.take();
+    // Without the code that removes keys, for example because a page is offline, nothing more is written.
+    const deltas = await this.redactedDeltas(this.take()).catch(() => []);
     const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
     const stop: Stop = { reason, ...raw, cause: error.kind };
     const details = await this.#endDetails(this.#mayHaveCost(thrown));
@@ -172,9 +176,38 @@ export class ResponseReader {
     return response === undefined ? thrown instanceof Interrupted : response.ok;
   }
 
+  /** Returns whether deltas may contain a key of the request outside of the text of the answer. */
+  mayRepeatKey(deltas: readonly Delta[]): boolean {
+    return this.#secretWords.length > 0 && deltas.some((delta) => this.#hasSecretWord(delta));
+  }
+
+  /** Removes the keys of the request from everything except the text of the answer. */
+  async redactedDeltas(deltas: readonly Delta[]): Promise<readonly Delta[]> {
+    return this.mayRepeatKey(deltas) ? (await this.#redactor()).deltas(deltas) : deltas;
+  }
+
+  async #redacted<Reported extends object>(reported: Reported): Promise<Reported> {
+    return this.#hasSecretWord(reported) ? (await this.#redactor()).json(reported) : reported;
+  }
+
+  #hasSecretWord(value: object): boolean {
+    if ('chunk' in value || this.#secretWords.length === 0) return false;
+    // The bytes of a file would be a long list of numbers.
+    const text = JSON.stringify(value, 'part' in value ? withoutBytes : undefined);
+    return this.#secretWords.some((word) => text.includes(word));
+  }
+
+  /** This code loads on demand, because few servers repeat a key. */
+  async #redactor(): Promise<Redactor> {
+    const { Redactor, secretsOf } = await import('../errors/redactor.ts');
+    const { http } = this.#exchanged;
+    return new Redactor(http === undefined ? [] : secretsOf(http));
+  }
+
   async #endDetails(mayHaveCost = true): Promise<Omit<ResponseEnd, 'stop'>> {
-    const { usage, ...all } = this.#reader.details;
-    const reported = withoutKeys(all, this.#exchanged.http ?? this.#http);
+    // Keys are removed before the texts are cut, because a part of a key could remain.
+    const all = this.#redacted(this.#reader.details);
+    const { usage, ...reported } = await all.catch((): ReportedResponse => ({}));
     const { model, responseId } = reported;
     const details = toDetails(reported);
     const sentLength = () => this.#sentLength(mayHaveCost);
@@ -305,6 +338,10 @@ function webPageFault(): WireFault {
   return fault('protocol_error', 'the answer is a web page');
 }
 
+function withoutBytes(_name: string, value: unknown): unknown {
+  return ArrayBuffer.isView(value) ? '' : value;
+}
+
 /** Builds the HTTP request. An error at this point means that the request can never be sent. */
 function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   try {
@@ -325,19 +362,3 @@ const unopenedReader: WireReader = {
   readWholeBody: () => {},
   finish: () => ({ reason: 'unknown' }),
 };
-
-/** The headers that contain keys. A shorter value can be part of an ordinary name. */
-const keyHeaders = /auth|key|token|cookie|secret/i;
-const minKeyLength = 8;
-
-/**
- * Removes the keys of the request from the texts that the server reports, such as the name of the model. These
- * texts are stored on the log, and a hostile server could repeat the key there.
- */
-function withoutKeys<Value extends object>(reported: Value, http: HttpRequest | undefined): Value {
-  let text = JSON.stringify(reported);
-  const sent = Object.entries(http?.headers ?? {}).filter(([name]) => keyHeaders.test(name));
-  for (const key of [...(http?.secrets ?? []), ...sent.map(([, value]) => value.split(' ').pop())])
-    if (key !== undefined && key.length >= minKeyLength) text = text.replaceAll(key, '[redacted]');
-  return JSON.parse(text);
-}

@@ -13,19 +13,33 @@ import type { ModelRequest } from '../contract/model-request.ts';
 type TextEnd = Pick<EndOptions, 'providerState'>;
 
 /**
+ * Maximum length of the sources that all texts of an answer write, in characters of JSON. Each text can write all
+ * sources of the answer. No answer needs as much.
+ */
+const maxSourceLength = 4 * 2 ** 20;
+
+/** The length of the sources that the texts of each answer have written. An answer has one writer. */
+const sourceLengths = new WeakMap<DeltaWriter, number>();
+
+/**
  * A text part while it streams. If the request has an output schema, the text is JSON and becomes a
  * structured part at its end.
  */
 export class TextBlock {
   readonly #part: TextWriter;
+  readonly #writer: DeltaWriter;
   readonly #outputName: string | undefined;
   #json = '';
   #metadata: Metadata | undefined;
+  /** Returns the sources of the text. Undefined if they are written. */
+  #unwritten: (() => Metadata) | undefined;
+  #changes = 0;
   /** The log probabilities. Undefined if the request did not ask for log probabilities. */
   #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, { output }: ModelRequest) {
     this.#outputName = output?.name;
+    this.#writer = writer;
     this.#part = writer.text(output === undefined ? {} : { mimeType: 'application/json' });
   }
 
@@ -45,6 +59,29 @@ export class TextBlock {
     this.#part.metadata(this.#metadata);
   }
 
+  /**
+   * Notes that the sources of the text have changed. They are written after 1, 2, 4, 8 … changes and at the end of the
+   * part, because each write contains all of them. A provider could otherwise make the log grow by 100 kB with each
+   * small event.
+   */
+  sources(read: () => Metadata): void {
+    this.#unwritten = read;
+    this.#changes++;
+    if (Number.isInteger(Math.log2(this.#changes))) this.#writeSources();
+  }
+
+  #writeSources(): void {
+    const read = this.#unwritten;
+    const before = sourceLengths.get(this.#writer) ?? 0;
+    this.#unwritten = undefined;
+    if (read === undefined || before > maxSourceLength) return;
+    const fields = read();
+    const length = before + JSON.stringify(fields).length;
+    sourceLengths.set(this.#writer, length);
+    // After the first sources that are too long, no others are read.
+    if (length <= maxSourceLength) this.metadata(fields);
+  }
+
   /** Adds the log probabilities of tokens. They are written when the part is committed. */
   logprobs(entries: readonly LogprobEntry[]): void {
     this.#logprobs ??= new Logprobs();
@@ -60,6 +97,7 @@ export class TextBlock {
   /** Commits the part. If the text is not valid JSON, for example a refusal, it stays a text part. */
   commit(end: TextEnd = {}): void {
     const structured = this.#structured(this.#json);
+    this.#writeSources();
     this.#writeLogprobs();
     if (structured === undefined) this.#part.commit(end);
     else this.#replace(structured, end);
@@ -67,6 +105,7 @@ export class TextBlock {
 
   /** Commits the part with this text instead of the streamed text. */
   replace(text: string, end: TextEnd = {}): void {
+    this.#writeSources();
     this.#writeLogprobs();
     this.#replace(this.#structured(text) ?? { kind: 'text', text }, end);
   }

@@ -137,7 +137,9 @@ async function* streamWire(
       const deltas = reading.take();
       if (deltas.length === 0) continue;
       body.recordContent();
-      yield { deltas };
+      yield {
+        deltas: reading.mayRepeatKey(deltas) ? await reading.redactedDeltas(deltas) : deltas,
+      };
     }
     last = await reading.finish();
   } catch (error) {

@@ -83,11 +83,14 @@ export class AgentDirectory {
     return { info: stored.info, agent };
   }
 
-  #resolve({ info, url, key }: StoredAgent): ResolvedAgent['agent'] | undefined {
+  #resolve({ info, url, locality, key }: StoredAgent): ResolvedAgent['agent'] | undefined {
     const local = this.#byName.get(info.name);
     if (local !== undefined || url === null) return local;
     const { keys, network, clock, onDiagnostic, limits } = this.#options;
-    const endpoint = { url, key: keys.keyOf(info.id, key.generation), network };
+    const { generation } = key;
+    const endpoint = {
+      ...{ url, key: keys.keyOf(info.id, generation), network: network.within(locality) },
+    };
     return remoteAgent({ info, endpoint, clock, onDiagnostic, limits });
   }
 }

@@ -1,7 +1,7 @@
 import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentService } from '../contract/service.ts';
-import type { AgentNetwork } from '../network/agent-network.ts';
+import { type AgentNetwork, isMoreLocal } from '../network/agent-network.ts';
 import { type AgentKeys, markKeyRevoked } from '../stores/agent-keys.ts';
 import type { TaskStore } from '../stores/task-store.ts';
 import { deleteTokensOf, fromTokenRow, type StoredToken } from '../stores/token-rows.ts';
@@ -43,17 +43,46 @@ export function agentService(options: AgentServiceOptions): AgentService {
       if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       return agents.registerBuild(body);
     },
-    async register(body, { isByAgent = false, issuerId } = {}) {
-      if (directory.isLocal(body.name)) throw ownAgentError(body.name);
-      await network.assertUrl(body.acp_url);
-      const url = isByAgent ? (await agents.find({ name: body.name }))?.url : undefined;
-      if (url != null && (await network.isMoreLocal(body.acp_url, url)))
-        throw movedAgentError(body.name);
-      const { info, key } = await agents.register(body);
+    async register(body, { keyId, issuerId } = {}) {
+      const { name, acp_url: url } = body;
+      if (directory.isLocal(name)) throw ownAgentError(name);
+      const locality = await network.assertUrl(url);
+      // The lookup of the address can take long, and the caller may have lost its rights meanwhile.
+      const { info, key } = await agents.register(body, async (replaced) => {
+        if (keyId === undefined) {
+          await assertIssuer(rows, name, issuerId);
+          return locality;
+        }
+        if (!isOwnKey(keys, keyId, replaced)) throw endedKeyError(name);
+        if (isSameHost(url, replaced.url)) return replaced.locality;
+        if (isMoreLocal(locality, replaced.locality)) throw movedAgentError(name);
+        return locality;
+      });
       await storeKey(options, { info, key }, issuerId);
       return { ...info, agent_api_key: keys.keyOf(info.id, key.generation) };
     },
   };
+}
+
+/** Throws if the token that registers an agent was revoked. */
+async function assertIssuer(rows: Rows, name: string, issuerId: string | undefined): Promise<void> {
+  if (issuerId === undefined || (await rows.get('tokens', issuerId)) !== undefined) return;
+  throw endedKeyError(name);
+}
+
+/** Returns true if a key is the current key of an agent that exists. */
+function isOwnKey(
+  keys: AgentKeys,
+  keyId: string,
+  agent: StoredAgent | undefined,
+): agent is StoredAgent {
+  if (agent === undefined || agent.info.status === 'Deleted' || agent.key.isRevoked) return false;
+  return keys.tokenRow(agent.info.id, agent.key.generation, null).id === keyId;
+}
+
+function isSameHost(url: string, other: string | null): boolean {
+  if (other === null || !URL.canParse(other)) return false;
+  return new URL(url).hostname === new URL(other).hostname;
 }
 
 /**
@@ -82,6 +111,11 @@ async function storeKey(
   onTokenRevoked(row.id);
   const message = `Cannot register agent ${name}: its key was revoked at the same time. Register it again`;
   throw new ServerError('conflict', message, { agent: id });
+}
+
+function endedKeyError(name: string): ServerError {
+  const message = `Cannot register agent ${name}: your access was revoked, or the agent was deleted. Register it with an operator token`;
+  return new ServerError('unauthorized', message, { name });
 }
 
 function movedAgentError(name: string): ServerError {

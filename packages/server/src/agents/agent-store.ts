@@ -4,6 +4,7 @@ import type { Row, Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage, PageQuery, Ref } from '../contract/service.ts';
 import type { AgentInfo } from '../contract/task.ts';
+import { type Locality, localityOfText } from '../network/agent-network.ts';
 import {
   type AgentKeyState,
   keyStateFields,
@@ -24,8 +25,16 @@ import { deleteTokensOf } from '../stores/token-rows.ts';
 export interface StoredAgent {
   readonly info: AgentInfo;
   readonly url: string | null;
+  /** The kind of the most local address to which the server may connect for this agent. */
+  readonly locality: Locality;
   readonly key: AgentKeyState;
 }
+
+/**
+ * Decides whether a caller may register an agent, and returns its locality. It gets the row that the registration
+ * replaces, also the row of a deleted agent. A concurrent change of this row makes the registration call it again.
+ */
+type Permit = (replaced: StoredAgent | undefined) => Promise<Locality>;
 
 type Fields = Omit<AgentInfo, 'id' | 'created_at' | 'updated_at'>;
 
@@ -105,13 +114,13 @@ export class AgentStore {
     return (await this.#put(fields, null)).info;
   }
 
-  /** Creates the agent, or replaces the agent with the same name. */
-  async register(body: RegisterAgent): Promise<StoredAgent> {
+  /** Creates the agent, or replaces the agent with the same name. Throws the error of `permit`. */
+  async register(body: RegisterAgent, permit: Permit): Promise<StoredAgent> {
     const fields: Fields = {
       ...{ ...emptyFields, ...registrationFields(body), acp_type: body.acp_type, status: 'Ready' },
       registered_at: isoTime(this.#now()),
     };
-    return this.#put(fields, body.acp_url, registeredKey, body.agent_id ?? undefined);
+    return this.#put(fields, body.acp_url, { permit, wantedId: body.agent_id ?? undefined });
   }
 
   async setStatus(
@@ -120,32 +129,36 @@ export class AgentStore {
     reason: string | null,
   ): Promise<AgentInfo> {
     const { row } = await changeRow(this.#rows, 'agents', id, (before) => {
-      const { info, url, key } = storedAgent(before);
+      const { info, url, locality, key } = storedAgent(before);
       if (info.status === 'Deleted' || info.status === status) return undefined;
       const { id: _, created_at, updated_at, ...fields } = info;
       const isRevoked = key.isRevoked || status === 'Deleted';
-      return rowContent({ ...fields, status, status_reason: reason }, url, { ...key, isRevoked });
+      const changed = { ...fields, status, status_reason: reason };
+      return rowContent(changed, url, locality, { ...key, isRevoked });
     });
     return storedAgent(row).info;
   }
 
   /**
    * Creates the agent, or replaces the agent with the same name. It retries if a concurrent request or a
-   * different server changed the row. A key that was revoked in the meantime stays revoked.
+   * different server changed the row. A key that was revoked in the meantime stays revoked. Only a registration with
+   * `permit` gives the agent a new key.
    */
   async #put(
     fields: Fields,
     url: string | null,
-    nextKey: (key: AgentKeyState) => AgentKeyState = (key) => key,
-    wantedId?: string,
+    { permit, wantedId }: { readonly permit?: Permit; readonly wantedId?: string | undefined } = {},
   ): Promise<StoredAgent> {
     for (let attempt = 1; ; attempt++) {
       const existing = await this.#findByName(fields.name);
+      const locality = (await permit?.(existing && storedAgent(existing))) ?? 'public';
       const id = existing?.id ?? (await this.#freeId(wantedId));
       // A process that crashed, or that created a token during the deletion, may have left tokens.
       if (existing !== undefined && storedAgent(existing).info.status === 'Deleted')
         await deleteTokensOf(this.#rows, { agent_id: id });
-      const content = rowContent(fields, url, nextKey(readKeyState(existing?.data ?? {})));
+      const key = readKeyState(existing?.data ?? {});
+      const next = permit === undefined ? key : registeredKey(key);
+      const content = rowContent(fields, url, locality, next);
       try {
         const options = { ifVersion: existing?.version ?? 0 };
         return storedAgent(await this.#rows.put('agents', { id, ...content }, options));
@@ -199,6 +212,7 @@ function withoutServed(metadata: JsonObject | null): JsonObject | null {
 function rowContent(
   fields: Fields,
   url: string | null,
+  locality: Locality,
   key: AgentKeyState,
 ): Pick<Row, 'keys' | 'data'> {
   const keys = {
@@ -206,17 +220,23 @@ function rowContent(
     ...(fields.status !== 'Deleted' && { is_shown: 'yes' }),
     ...(url !== null && { is_remote: 'yes' }),
   };
-  return { keys, data: { ...fields, acp_url: url, ...keyStateFields(key) } as JsonObject };
+  const remote = url === null ? {} : { acp_locality: locality };
+  return {
+    keys,
+    data: { ...fields, acp_url: url, ...remote, ...keyStateFields(key) } as JsonObject,
+  };
 }
 
 function storedAgent({ id, data, createdAt, updatedAt }: Row): StoredAgent {
   const {
     acp_url: url,
+    acp_locality,
     key_generation,
     is_key_revoked,
     ...fields
   } = data as unknown as Fields & {
     readonly acp_url: string | null;
+    readonly acp_locality?: Locality;
   } & ReturnType<typeof keyStateFields>;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
   // Earlier versions stored all fields of remote agents.
@@ -224,5 +244,7 @@ function storedAgent({ id, data, createdAt, updatedAt }: Row): StoredAgent {
   const { registration_metadata: given } = fields;
   const registration_metadata = isRegistered ? withoutServed(given) : given;
   const info = { id, ...fields, registration_metadata, ...times };
-  return { info, url, key: readKeyState(data) };
+  // Earlier versions did not store the locality.
+  const locality = acp_locality ?? localityOfText(url ?? '');
+  return { info, url, locality, key: readKeyState(data) };
 }

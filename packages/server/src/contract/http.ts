@@ -17,6 +17,8 @@ export interface HttpRequest {
   readonly headers: IncomingHttpHeaders;
   /** The size of the path and all headers in bytes. */
   readonly headBytes: number;
+  /** The number of header fields. */
+  readonly headFields: number;
   /** True if the request has more than one host header. */
   readonly hasSeveralHosts: boolean;
   readonly hasBody: boolean;

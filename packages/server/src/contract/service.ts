@@ -84,8 +84,11 @@ export interface AgentService {
   register(
     body: bodies.RegisterAgent,
     options?: {
-      /** True if the agent registers itself. It can then not move to a more local address. Default: false. */
-      readonly isByAgent?: boolean | undefined;
+      /**
+       * The id of the agent's own key, if the agent registers itself. It can then not move to a more local address,
+       * and its key must still be valid when the registration is stored. Default: another caller registers it.
+       */
+      readonly keyId?: string | undefined;
       /** The id of the token that registers the agent. If it is revoked, the key is revoked too. Default: none. */
       readonly issuerId?: string | undefined;
     },

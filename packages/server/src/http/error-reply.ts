@@ -124,7 +124,7 @@ export function routeNotFound(
   path: string | undefined,
   routes: readonly Route[],
 ): ServerError {
-  const allowed = path === undefined ? [] : methodsAt(path, routes);
+  const allowed = path === undefined || path.length > maxKnownPath ? [] : methodsAt(path, routes);
   if (allowed.length === 0) {
     const message = 'Cannot find this path. /openapi.json lists all paths';
     return new ServerError('not_found', message);
@@ -133,6 +133,9 @@ export function routeNotFound(
   const details = { allow: allowed.join(', ') };
   return new ServerError('method_not_allowed', message, {}, { details });
 }
+
+/** Maximum length of a path that is compared with all routes. */
+const maxKnownPath = 4096;
 
 function methodsAt(path: string, routes: readonly Route[]): readonly Method[] {
   const found = routes.filter((route) => matchesPath(path, route.path));

@@ -11,6 +11,7 @@ import type { Clock } from '@millrace/log';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
+import { checkRights } from './access/check-access.ts';
 import type { CopyLimits } from './access/copy-limit.ts';
 import { restrictedName } from './access/fair-share.ts';
 import type { HttpExchange } from './http-exchange.ts';
@@ -52,15 +53,18 @@ export async function handleRoute(
   onStart();
   const input = readInput(route, raw, options.limits);
   exchange.assertReader();
-  // The body may have arrived long after the head of the request.
-  if (exchange.isLate()) await exchange.assertAdmitted();
+  // The body may have arrived long after the head of the request, and the caller may have fewer rights now.
+  if (exchange.isLate()) {
+    await exchange.renewGrant();
+    checkRights(exchange.grant, exchange.request.method, route);
+  }
   let handled: Awaited<ReturnType<Route['handle']>>;
   try {
     const handle = () => route.handle(input, createContext(route, exchange, raw, options));
     handled = await (route.runsInTurn === true ? exchange.inTurn(handle, 'refuse') : handle());
   } finally {
     // A deletion can revoke the token of its own request.
-    if (exchange.isLate() && route.method !== 'DELETE') await exchange.assertAdmitted();
+    if (exchange.isLate() && route.method !== 'DELETE') await exchange.renewGrant();
   }
   const result = handled;
   const isStream = result instanceof StreamReply;

@@ -1,7 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allRoutes } from '../routes/all-routes.ts';
 import { rawRequest } from '../testing/raw-request.ts';
 import { startTestServer, type TestServer } from '../testing/servers/test-server.ts';
+import { Router } from './router.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -19,6 +21,21 @@ const head = (method: string, path: string, ...headers: readonly string[]) =>
   [`${method} ${path} HTTP/1.1`, 'host: localhost', ...headers, '', ''].join('\r\n');
 const jsonHead = (length: number) =>
   head('POST', '/messages', 'content-type: application/json', `content-length: ${length}`);
+
+test.each(['/'.repeat(15_000), `/streams/${'a/'.repeat(7000)}`, `/app/${'%2f/'.repeat(300)}`])(
+  '18.811: attack: a path with thousands of segments is compared with all routes: %#',
+  async (path) => {
+    const { status, text } = await rawRequest(server.port, head('GET', path, 'connection: close'));
+    expect([status, text.includes('/openapi.json lists all paths')]).toEqual([404, true]);
+  },
+);
+
+test('18.811: a path with many segments has its route', () => {
+  const router = new Router(allRoutes);
+  const path = (segments: number) => `/streams/${'a/'.repeat(segments - 1)}b`;
+  expect(router.find('GET', path(255))?.params).toEqual({ path: `${'a/'.repeat(254)}b` });
+  expect(router.find('GET', path(256))).toBeUndefined();
+});
 
 describe('a body', () => {
   test('of 10 MB is rejected by its content-length, before it arrives', async () => {

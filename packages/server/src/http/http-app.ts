@@ -20,7 +20,7 @@ import {
 } from './error-reply.ts';
 import { handleRoute } from './handle-route.ts';
 import { HttpExchange } from './http-exchange.ts';
-import type { HttpLimits } from './http-limits.ts';
+import { type HttpLimits, maxHeaderFields } from './http-limits.ts';
 import type { OpenStreams } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
 import type { ReplyTurns } from './replies/reply-turns.ts';
@@ -75,6 +75,8 @@ export class HttpApp {
 
   /** Answers a request. It never rejects. */
   async handle(request: HttpRequest, response: HttpResponse): Promise<void> {
+    // While the request waited, a framework can have answered it, for example after a timeout.
+    if (response.headersSent || response.destroyed) return;
     this.#track(response);
     const exchange = new HttpExchange(request, response, this.#options);
     try {
@@ -87,7 +89,8 @@ export class HttpApp {
   async #answer(exchange: HttpExchange): Promise<void> {
     const { request } = exchange;
     const { limits, access, ready } = this.#options;
-    if (request.headBytes > limits.maxHeaderBytes) throw headersTooLarge();
+    const { headBytes, headFields } = request;
+    if (headBytes > limits.maxHeaderBytes || headFields > maxHeaderFields) throw headersTooLarge();
     const target = readTarget(request.url, request.basePath);
     if (target !== undefined && isOpenAiPath(target.path)) exchange.formatError = openAiErrorReply;
     if (target !== undefined && isStreamPath(target.path)) exchange.formatError = streamErrorReply;

@@ -72,8 +72,8 @@ export class HttpExchange {
    * a user of `authorize`. `checkAccess` sets it.
    */
   isUserAdmitted: IsUserAdmitted | undefined;
-  /** Returns false if the caller's token or sign-in has ended. `checkAccess` sets it. */
-  isStillAdmitted: () => Promise<boolean> = async () => true;
+  /** Returns the caller's rights now, or undefined if its token or sign-in has ended. `checkAccess` sets it. */
+  currentGrant: () => Promise<Grant | undefined> = async () => this.grant;
   /** The address of the client. */
   address: string;
   /** The origin of the server, as the client sees it. `checkAccess` sets it. */
@@ -188,12 +188,16 @@ export class HttpExchange {
   }
 
   /**
-   * Throws `unauthorized` if the caller's access has ended while the request waited, for example for its body or
-   * for an approval.
+   * Reads the caller's rights again. Throws `unauthorized` if its access has ended while the request waited, for
+   * example for its body or for an approval.
    */
-  async assertAdmitted(): Promise<void> {
+  async renewGrant(): Promise<void> {
     // If the store or the application fails, the caller stays admitted, like the caller of an open stream.
-    if (await this.isStillAdmitted().catch(() => true)) return this.markAdmitted();
+    const grant = await this.currentGrant().catch(() => this.grant);
+    if (grant !== undefined) {
+      this.grant = grant;
+      return this.markAdmitted();
+    }
     const message =
       'Cannot answer: your access ended while the request waited. Sign in again, or request a new token';
     throw new ServerError('unauthorized', message);

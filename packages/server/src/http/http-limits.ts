@@ -1,3 +1,9 @@
+/**
+ * Maximum number of header fields of a request. Each field needs memory in addition to its bytes, and browsers send
+ * at most about 30 fields.
+ */
+export const maxHeaderFields = 100;
+
 /** Limits for HTTP requests, connections and streams. */
 export interface HttpLimits {
   /** Maximum size of a request body in bytes. Default: 1 MiB. */

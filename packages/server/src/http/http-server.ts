@@ -122,8 +122,10 @@ export class HttpServer {
   handler({ basePath = this.#basePath }: HandlerOptions = {}): NodeHandler {
     const path = checkBasePath(basePath);
     return (request, response) => {
+      const answer = async () => this.#app.handle(fromNodeRequest(request, path), response);
+      // An error here must not end the process.
       this.#requestsAhead.add(request, response, () => {
-        void this.#app.handle(fromNodeRequest(request, path), response);
+        answer().catch(() => response.destroy());
       });
     };
   }

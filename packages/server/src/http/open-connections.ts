@@ -5,6 +5,7 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant } from '../contract/service.ts';
 import { isAdmitted } from './access/connection-limit.ts';
+import { bodyMemory, headMemory } from './access/unknown-memory.ts';
 import { type IsUserAdmitted, UserChecks } from './access/user-checks.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
@@ -143,10 +144,6 @@ const maxStartsPerTurn = 20;
  */
 const maxAheadBytes = { admitted: 32 * 2 ** 20, unknown: 8 * 2 ** 20 };
 
-/** Estimated memory of a request that waits: its objects, and each line of its headers. */
-const requestBytes = 2048;
-const headerBytes = 80;
-
 /** A request that waits for the answer to an earlier request of its connection. */
 interface WaitingRequest {
   readonly bytes: number;
@@ -175,6 +172,8 @@ export class RequestsAhead {
     if (request.httpVersionMajor > 1) return answer();
     if (socket.destroyed) return;
     const start = () => {
+      // A framework can have answered a request that waited.
+      if (response.writableFinished || response.destroyed) return this.#next(socket);
       response.once('close', () => this.#next(socket));
       answer();
     };
@@ -184,7 +183,7 @@ export class RequestsAhead {
       return start();
     }
     const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
-    const bytes = memoryOf(request);
+    const bytes = headMemory(request) + bodyMemory(request);
     const isFull = this.#bytes[kind] + bytes > maxAheadBytes[kind];
     if (isFull || waiting.length + 1 >= maxRequestsAhead) return void socket.destroy();
     this.#bytes[kind] += bytes;
@@ -220,20 +219,6 @@ export class RequestsAhead {
     for (const { kind, bytes } of this.#waiting.get(socket) ?? []) this.#bytes[kind] -= bytes;
     this.#waiting.delete(socket);
   }
-}
-
-function memoryOf({
-  url = '',
-  rawHeaders,
-  headers,
-  readableHighWaterMark,
-}: IncomingMessage): number {
-  const texts = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  const length = isChunked ? readableHighWaterMark : Number(headers['content-length'] ?? 0);
-  // Node holds at most this many bytes of a body that is not read yet.
-  const body = Math.min(length, readableHighWaterMark);
-  return requestBytes + (rawHeaders.length / 2) * headerBytes + texts + body;
 }
 
 /**

@@ -148,5 +148,5 @@ function flatten(issue: z.core.$ZodIssue): readonly Issue[] {
 }
 
 function depthOf(issues: readonly z.core.$ZodIssue[]): number {
-  return Math.max(0, ...issues.map(({ path }) => path.length));
+  return issues.reduce((depth, { path }) => Math.max(depth, path.length), 0);
 }

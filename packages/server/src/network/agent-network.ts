@@ -63,8 +63,11 @@ export class AgentNetwork {
     this.#kinds.add(kind);
   }
 
-  /** Throws `invalid` if the server cannot or must not call an agent at this URL. */
-  async assertUrl(text: string): Promise<void> {
+  /**
+   * Throws `invalid` if the server cannot or must not call an agent at this URL. Returns the kind of its most local
+   * address. A name that cannot be resolved yet counts as a name of the internet.
+   */
+  async assertUrl(text: string): Promise<Locality> {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
     // A query or a fragment is refused, because the server appends a path to the URL.
@@ -74,25 +77,28 @@ export class AgentNetwork {
         'Cannot register the agent: acp_url must be an http or https URL without user, query and fragment';
       throw new ServerError('invalid', message);
     }
-    const problem = await this.#problemOf(hostOf(url));
+    const host = hostOf(url);
+    // The addresses are read once, because the owner of the name can give a different answer each time.
+    const addresses = await this.#addressesOf(host);
+    const problem = this.#problemOfName(host) ?? this.#problemOfAll(addresses, mostLocalOf(host));
     if (problem !== undefined)
       throw new ServerError('invalid', `Cannot register the agent: ${problem}`);
+    const kinds = addresses.map(({ address }) => addressKind(address));
+    return localities.findLast((locality) => kinds.includes(locality)) ?? 'public';
   }
 
-  /** True if a URL leads to an address that is closer to this machine than the address of another URL. */
-  async isMoreLocal(url: string, than: string): Promise<boolean> {
-    const [next, before] = await Promise.all([this.#localityOf(url), this.#localityOf(than)]);
-    return next > before;
+  /** Returns the policy for the connections to an agent at a URL. It has no addresses more local than `most`. */
+  within(most: Locality): ConnectionPolicy {
+    return {
+      assertHost: (url) => this.#assertHost(url, most),
+      lookup: this.#lookupWithin(most),
+    };
   }
 
-  /** Returns how local the most local address of a URL is: the position in `locality`. */
-  async #localityOf(text: string): Promise<number> {
-    const host = hostOf(new URL(text));
-    const addresses = isIP(host) === 0 ? await this.#addressesOf(host) : [{ address: host }];
-    return Math.max(0, ...addresses.map(({ address }) => locality.indexOf(addressKind(address))));
-  }
-
-  #addressesOf(host: string): Promise<readonly LookupAddress[]> {
+  /** Returns the addresses of a host. It does not resolve a name that is refused. */
+  async #addressesOf(host: string): Promise<readonly Pick<LookupAddress, 'address'>[]> {
+    if (isIP(host) !== 0) return [{ address: host }];
+    if (this.#problemOfName(host) !== undefined) return [];
     const { promise, resolve } = Promise.withResolvers<readonly LookupAddress[]>();
     // A name that cannot be resolved yet has no address. The server checks it again at each connection.
     this.#resolve(host, (_error, addresses) => resolve(addresses));
@@ -101,26 +107,30 @@ export class AgentNetwork {
 
   /** Throws if the host of a URL is an address to which the server must not connect. */
   assertHost(url: URL): void {
-    const host = hostOf(url);
-    const problem = isIP(host) === 0 ? this.#problemOfName(host) : this.#problemOfAddress(host);
-    if (problem !== undefined) throw refusedAddress(problem);
+    this.#assertHost(url, 'loopback');
   }
 
   /** Resolves a name for `net.connect`. It fails if the policy refuses any of the addresses. */
-  readonly lookup: LookupFunction = (name, options, done) => {
-    this.#resolve(name, (error, addresses) => {
-      const problem = this.#problemOfAll(addresses);
-      if (error !== null) done(error, '');
-      else if (problem !== undefined) done(refusedAddress(problem), '');
-      else giveAddresses(addresses, options, done);
-    });
-  };
+  get lookup(): LookupFunction {
+    return this.#lookupWithin('loopback');
+  }
 
-  async #problemOf(host: string): Promise<string | undefined> {
-    if (isIP(host) !== 0) return this.#problemOfAddress(host);
-    const problem = this.#problemOfName(host);
-    if (problem !== undefined) return problem;
-    return this.#problemOfAll(await this.#addressesOf(host));
+  #assertHost(url: URL, most: Locality): void {
+    const host = hostOf(url);
+    const problem =
+      isIP(host) === 0 ? this.#problemOfName(host) : this.#problemOfAddress(host, most);
+    if (problem !== undefined) throw refusedAddress(problem);
+  }
+
+  #lookupWithin(most: Locality): LookupFunction {
+    return (name, options, done) => {
+      this.#resolve(name, (error, addresses) => {
+        const problem = this.#problemOfAll(addresses, most);
+        if (error !== null) done(error, '');
+        else if (problem !== undefined) done(refusedAddress(problem), '');
+        else giveAddresses(addresses, options, done);
+      });
+    };
   }
 
   #problemOfName(name: string): string | undefined {
@@ -128,9 +138,12 @@ export class AgentNetwork {
     return isForbidden ? this.#problems.forbidden : undefined;
   }
 
-  #problemOfAll(addresses: readonly LookupAddress[]): string | undefined {
+  #problemOfAll(
+    addresses: readonly Pick<LookupAddress, 'address'>[],
+    most: Locality,
+  ): string | undefined {
     for (const { address } of addresses) {
-      const problem = this.#problemOfAddress(address);
+      const problem = this.#problemOfAddress(address, most);
       if (problem !== undefined) return problem;
     }
     return undefined;
@@ -140,17 +153,53 @@ export class AgentNetwork {
    * Returns the reason why an address is refused. Returns undefined if it is allowed. The text contains only
    * the kind of address, because the address itself may be confidential.
    */
-  #problemOfAddress(address: string): string | undefined {
+  #problemOfAddress(address: string, most: Locality): string | undefined {
     const kind = addressKind(address);
     const isListed = () => this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-    return kind !== 'forbidden' && (this.#kinds.has(kind) || isListed())
-      ? undefined
-      : this.#problems[kind];
+    if (kind === 'forbidden' || !(this.#kinds.has(kind) || isListed())) return this.#problems[kind];
+    return isMoreLocal(kind, most) ? movedProblems[most] : undefined;
   }
 }
 
+/** Decides about the connections to one agent. */
+export type ConnectionPolicy = Pick<AgentNetwork, 'assertHost' | 'lookup'>;
+
+/** How close an address is to this machine. */
+export type Locality = (typeof localities)[number];
+
 /** The kinds of addresses, from the internet to this machine. */
-const locality: readonly string[] = ['public', 'private', 'loopback', 'forbidden'];
+const localities = ['public', 'private', 'loopback'] as const;
+
+/** Returns true if an address is closer to this machine than another one. */
+export function isMoreLocal(one: Locality, than: Locality): boolean {
+  return localities.indexOf(one) > localities.indexOf(than);
+}
+
+/** Why an address is refused that is more local than the address with which the agent was registered. */
+const movedProblems: Readonly<Record<Locality, string>> = {
+  public:
+    'its host name leads to a private network or to this machine now, and led to the internet when the agent was registered. Register it again with an operator token',
+  private:
+    'its host name leads to this machine. Register the agent at localhost or 127.0.0.1 with an operator token',
+  loopback: '',
+};
+
+/** Returns the kind of the most local address that a host can have. Only `localhost` is a name of this machine. */
+function mostLocalOf(host: string): Locality {
+  return isIP(host) !== 0 || isLocalhost(host) ? 'loopback' : 'private';
+}
+
+function isLocalhost(name: string): boolean {
+  return /(?:^|\.)localhost\.?$/i.test(name);
+}
+
+/** Returns how local a URL is without a look at its addresses. All names except localhost are in the internet. */
+export function localityOfText(url: string): Locality {
+  const host = URL.canParse(url) ? hostOf(new URL(url)) : '';
+  if (isIP(host) === 0) return isLocalhost(host) ? 'loopback' : 'public';
+  const kind = addressKind(host);
+  return kind === 'forbidden' ? 'public' : kind;
+}
 
 type Problems = Readonly<Record<'forbidden' | 'loopback' | 'private' | 'public', string>>;
 

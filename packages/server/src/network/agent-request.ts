@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { AgentNetwork } from './agent-network.ts';
+import type { ConnectionPolicy } from './agent-network.ts';
 import { joinSmallChunks } from './join-chunks.ts';
 
 interface AgentRequest {
@@ -30,7 +30,7 @@ export function agentAddress(url: string, route: `/${string}`): string {
 export function requestAgent(
   address: string,
   { method, headers = {}, body, signal }: AgentRequest,
-  network: AgentNetwork,
+  network: ConnectionPolicy,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const url = new URL(address);

@@ -122,8 +122,11 @@ function definedKeys(where: RowList<unknown>['where']): RowQuery['where'] {
 
 type Content = Pick<Row, 'keys' | 'data'>;
 
-/** Maximum number of attempts to change a row. An attempt fails if a different process changed the row. */
-const maxAttempts = 20;
+/**
+ * Maximum number of attempts to change a row. An attempt fails if another request changed the row. A client that
+ * changes a row all the time must not keep an operator from deleting it.
+ */
+const maxAttempts = 500;
 
 /**
  * Changes a row based on its current value. It retries if a different process changed the row. The row stays

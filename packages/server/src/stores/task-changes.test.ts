@@ -3,8 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { Rows } from '../contract/rows.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
-import { agentText, createTaskHarness, type TaskHarness } from '../testing/servers/task-harness.ts';
+import {
+  agentText,
+  createTaskHarness,
+  ids,
+  type TaskHarness,
+} from '../testing/servers/task-harness.ts';
 import { TaskChanges, TaskRowPoller } from './task-changes.ts';
+import { TaskStore } from './task-store.ts';
 
 const agent: ServedAgent = {
   ...{ type: 'sync', name: 'agent' },
@@ -39,6 +45,58 @@ describe('two servers with the same rows', () => {
     expect(published.at(-1)).toEqual({ a: 1 });
     expect(published.length).toBeLessThanOrEqual(3);
   });
+});
+
+/** Calls `before` once, before the next change of a row of a task. */
+function interrupted(rows: Rows): {
+  readonly rows: Rows;
+  before: (() => Promise<unknown>) | undefined;
+} {
+  const hook: { rows: Rows; before: (() => Promise<unknown>) | undefined } = {
+    rows,
+    before: undefined,
+  };
+  hook.rows = {
+    get: (...which) => rows.get(...which),
+    list: (...which) => rows.list(...which),
+    put: async (table, ...what) => {
+      const { before } = hook;
+      if (table === 'tasks') hook.before = undefined;
+      if (table === 'tasks') await before?.();
+      return rows.put(table, ...what);
+    },
+    claim: (...which) => rows.claim(...which),
+    delete: (...which) => rows.delete(...which),
+    close: () => rows.close(),
+  };
+  return hook;
+}
+
+test.each(['delete', 'cancel', 'terminate'] as const)(
+  '18.810: attack: a client creates its interrupted task again while an operator closes it: %s',
+  async (change) => {
+    const hook = interrupted(memoryRows());
+    const { service, rows, idOf } = await createTaskHarness([agent], { rows: hook.rows });
+    const agentId = await idOf('agent');
+    const { id } = await service.tasks.create(agentId, { name: 'mine' });
+    await service.tasks.change(id, 'interrupt');
+    hook.before = () =>
+      change === 'delete' ? service.tasks.delete(id) : service.tasks.change(id, change);
+    await service.tasks.create(agentId, { name: 'mine' });
+    const status = (await rows.get('tasks', id))?.data['status'];
+    expect(status).toBe({ delete: 'DELETED', cancel: 'CANCELED', terminate: 'TERMINATED' }[change]);
+  },
+);
+
+test('18.810: attack: a late change opens a closed task', async () => {
+  const rows = memoryRows();
+  const tasks = new TaskStore({ rows, log: memoryLog(), ids, onChange: () => {} });
+  const { task } = await tasks.create('agent', {});
+  for (const closed of ['CANCELED', 'DELETED'] as const) {
+    await tasks.setStatus(task.id, () => closed, null);
+    for (const status of ['RUNNING', 'INTERRUPTED', 'FAILED', 'CANCELED'] as const)
+      expect((await tasks.setStatus(task.id, () => status, null)).status).toBe(closed);
+  }
 });
 
 describe('rows are polled', () => {

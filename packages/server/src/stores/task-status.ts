@@ -2,10 +2,8 @@ import type { RunResult } from '@millrace/agent';
 import { ServerError } from '../contract/server-error.ts';
 import type { TaskChange } from '../contract/service.ts';
 import type { TaskStatus } from '../contract/task.ts';
-import type { TaskStore } from './task-store.ts';
+import { isClosed, type TaskStore } from './task-store.ts';
 
-/** A task with one of these statuses accepts no more input. */
-const closedStatuses: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
 const openStatuses: readonly TaskStatus[] = ['RUNNING', 'INTERRUPTED'];
 
 const statusAfter: Readonly<Record<TaskChange, TaskStatus>> = {
@@ -16,10 +14,6 @@ const statusAfter: Readonly<Record<TaskChange, TaskStatus>> = {
   terminate: 'TERMINATED',
   timeout: 'TIMED_OUT',
 };
-
-function isClosed(status: TaskStatus): boolean {
-  return closedStatuses.includes(status);
-}
 
 /** Returns the status after a change. Throws `bad_state` if the task is already closed. */
 export function nextStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {

@@ -312,6 +312,8 @@ export class TaskStore {
       const { task, ...of } = storedTask(before);
       const changed = change(task, before);
       if (changed === undefined || isSame(task, changed)) return undefined;
+      // The change may have been decided before another request closed the task.
+      if (!mayBecome(task.status, changed.status ?? task.status)) return undefined;
       const { id: _, created_at, updated_at, ...fields } = task;
       const setBy = changed.status === undefined ? statusEpoch(before) : (epoch ?? null);
       return rowContent(of, { ...fields, ...changed }, setBy);
@@ -340,6 +342,19 @@ export class TaskStore {
     const task = params == null ? stored.task : await this.#change(row.id, () => ({ params }));
     return { ...stored, task, origin: 'name' };
   }
+}
+
+/** A task with one of these statuses accepts no more input. */
+const closedStatuses: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
+
+/** Returns true if a task with this status accepts no more input. */
+export function isClosed(status: TaskStatus): boolean {
+  return closedStatuses.includes(status);
+}
+
+/** Returns false if a task would leave the status in which it was closed. A closed task can only be deleted. */
+function mayBecome(now: TaskStatus | null, next: TaskStatus | null): boolean {
+  return now === null || !isClosed(now) || next === now || next === 'DELETED';
 }
 
 /** Returns the change that sets the status to the result of `next`. */

@@ -1,4 +1,4 @@
-import { createAgent } from '@millrace/agent';
+import { AgentError, createAgent } from '@millrace/agent';
 import { sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
@@ -52,6 +52,24 @@ test('replaces an item in a fork that has everything before it', async () => {
   await untilAnswered(fork.id, 'Another one.');
   expect(await texts(fork.id)).toEqual(['Not the first', 'Another one.']);
   expect(fork.task_metadata).toEqual({ branch: { of: id, after: null } });
+});
+
+test('18.814: a fork or a branch of an agent whose runs are workflows is refused with the reason', async () => {
+  const log = memoryLog();
+  const agent = createAgent({ provider: scriptedProvider(['One.']), log });
+  const unsupported = () => {
+    throw new AgentError('bad_option', 'Cannot do this: its runs are workflows');
+  };
+  // An agent of another package has no settings of this package.
+  const named = Object.fromEntries(Object.entries(agent)) as typeof agent;
+  const workflow = { ...named, regenerate: unsupported, edit: unsupported };
+  const served = { type: 'loop', name: 'looper', agent: workflow } as const;
+  const { service, newTask, send } = await createTaskHarness([served], { log });
+  const { id } = await newTask('looper');
+  await (await send('looper', id, 'First')).messages();
+  const refused = { code: 'invalid', message: expect.stringContaining('Cannot ') };
+  await expect(service.tasks.fork(id, {})).rejects.toMatchObject(refused);
+  await expect(service.tasks.branch(id, { at: 3 })).rejects.toMatchObject(refused);
 });
 
 test('attack 18.279: a branch does not contain the message that an edit replaced', async () => {

@@ -5,7 +5,14 @@ import {
   forkSession,
   type Run,
 } from '@millrace/agent';
-import { type FilePart, type Item, itemId, type SessionId, sessionId } from '@millrace/core';
+import {
+  type FilePart,
+  type Item,
+  isMillraceError,
+  itemId,
+  type SessionId,
+  sessionId,
+} from '@millrace/core';
 import { type ForkOptions as CopyOptions, type Log, readBackward } from '@millrace/log';
 import { withFiles } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
@@ -141,12 +148,19 @@ export async function copyTask(
   return task;
 }
 
-/** Runs a copy within the limit of its caller. */
+/**
+ * Runs a copy within the limit of its caller. If the agent or the place does not allow the copy, it throws the reason
+ * as `invalid`.
+ */
 function limitedCopy<T>(
   copies: CopyLimit | undefined,
   copy: (onCopy?: CopyOptions['onCopy']) => Promise<T>,
 ): Promise<T> {
-  return copies === undefined ? copy() : copies.run(copy);
+  const copied = copies === undefined ? copy() : copies.run(copy);
+  return copied.catch((error: unknown) => {
+    if (!isMillraceError(error) || error.code !== 'bad_option') throw error;
+    throw new ServerError('invalid', error.message, {}, { cause: error });
+  });
 }
 
 /** Returns the metadata of a task that is a copy of another task up to an offset. */

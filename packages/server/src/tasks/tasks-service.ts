@@ -30,7 +30,7 @@ import type { LocalJournal } from '../journal/local-journal.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { createTracker } from '../stores/row-services.ts';
 import { readEvent } from '../stores/task-events.ts';
-import { assertUsable } from '../stores/task-status.ts';
+import { assertUsable, resumeIfInterrupted } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
 import { branchTask, copyTask, forkTask } from './fork-task.ts';
 import { lateDecision } from './late-decision.ts';
@@ -187,9 +187,10 @@ async function createTask(
       await async.taskCreated(task.id, trace);
   }
   if (origin !== 'name' || task.status !== 'INTERRUPTED') return stored;
-  const statusAfterCommand = await tasks.setStatus(task.id, () => 'RUNNING', null);
-  if (agent.type === 'async') async.wake(task.id);
-  return { ...stored, task: statusAfterCommand };
+  // Another request may have closed the task meanwhile.
+  const resumed = await tasks.setStatus(task.id, resumeIfInterrupted, null);
+  if (agent.type === 'async' && resumed.status === 'RUNNING') async.wake(task.id);
+  return { ...stored, task: resumed };
 }
 
 type TaskReference = Pick<SendMessage, 'task_id' | 'task_name'>;

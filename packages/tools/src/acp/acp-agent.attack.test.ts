@@ -80,6 +80,16 @@ test.each(['error', 'exit'])(
   },
 );
 
+test('attack 18.866: the value of an allowed variable is not on the log after it is in ids and names', async () => {
+  const value = 'hidden-value-of-a-login';
+  process.env['MY_LOGIN'] = value;
+  onTestFinished(() => void delete process.env['MY_LOGIN']);
+  const { agent, log, shown } = open({ args: [hostile], allowEnv: ['MY_LOGIN'] });
+  expect((await agent.run('repeat the key', { session }).result).reason).toBe('stop');
+  expect(JSON.stringify((await log.read(session)).records)).not.toContain(value);
+  expect((await shown()).filter((text) => text.startsWith('tool_result'))).toHaveLength(1);
+});
+
 test.each([
   ['growing input', 'ls; rm x\n{"command":"ls; rm x"}'],
   ['no input', 'Terminal\nThe agent has not sent the input of this call.'],

@@ -8,6 +8,7 @@ import {
 } from '@millrace/agent/remote';
 import { isJsonObject, type JsonObject, type JsonValue, MillraceError } from '@millrace/core';
 import { packageVersion } from '../mcp/server/package-version.ts';
+import { looksSecret } from '../shell/safe-env.ts';
 import { AgentProcess, type ProcessOptions, RpcError } from './agent-process.ts';
 import { promptBlocks } from './prompt-blocks.ts';
 import { permissionForm, SessionEvents, textIn } from './session-events.ts';
@@ -62,7 +63,12 @@ export function acpAgent(options: AcpAgentOptions): AcpAgent {
     { authMethod, idleMs: idleMs ?? 600_000 },
   );
   const send = (request: RemoteRequest) => connection.send(request);
-  const agent = remoteAgent({ protocol: 'acp', name: command, send }, rest);
+  const set = Object.entries(env).filter(([name, value]) => looksSecret(name, value));
+  const secrets = [
+    ...allowEnv.flatMap((name) => process.env[name] ?? []),
+    ...set.map(([, value]) => value),
+  ];
+  const agent = remoteAgent({ protocol: 'acp', name: command, secrets, send }, rest);
   return { ...agent, close: () => connection.close() };
 }
 

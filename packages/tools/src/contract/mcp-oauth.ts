@@ -53,6 +53,11 @@ export interface McpLoginPage {
   readonly server: string;
   /** The page to open. It is always an http or https address. */
   readonly url: string;
+  /**
+   * An address on this machine that leads to `url`. Use it to start a browser, because other users of the machine can
+   * read the arguments of programs. Undefined if the page belongs to another device.
+   */
+  readonly startUrl?: string | undefined;
   /** The code that the user enters on the page. Undefined if the browser returns to this program. */
   readonly userCode?: string | undefined;
 }

@@ -149,6 +149,30 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
   return isHarmlessGitConfig(text, { more });
 }
 
+/** More settings that occur in usual repositories. Their values are names and paths, and no secrets. */
+const publicSettings: ReadonlyMap<string, readonly string[]> = new Map([
+  ['core', ['hookspath', 'excludesfile', 'attributesfile', 'fsmonitor', 'worktree']],
+  ['user', ['signingkey', 'useconfigonly']],
+  ['gpg', ['format']],
+  ['lfs', ['access', 'locksverify']],
+]);
+
+const noSecrets = [quietSettings, partialSettings, publicSettings].reduce((all, more) => {
+  const names = [...new Set([...all.keys(), ...more.keys()])];
+  return new Map(
+    names.map((name) => [name, [...(all.get(name) ?? []), ...(more.get(name) ?? [])]]),
+  );
+});
+
+/**
+ * True if each line of a configuration is a setting that contains no secret. Other settings and comments can contain
+ * one, for example `sendemail.smtpPass` or a command with a password.
+ */
+export function isGitConfigWithoutSecrets(config: string): boolean {
+  if (/^\s*[#;]|:\/\/[^\s/]*@|header|token|pass|secret/im.test(config)) return false;
+  return isHarmlessGitConfig(config, { more: noSecrets });
+}
+
 /** Returns the names of all remotes with an address. The configuration must be harmless. */
 export function remotesOf(config: string): ReadonlySet<string> {
   const names = new Set<string>();

@@ -81,9 +81,8 @@ export async function findProgram(
   for (const folder of searchPath.split(delimiter)) {
     if (!isAbsolute(folder)) continue;
     const path = await realpath(join(folder, name)).catch(() => undefined);
-    if (path === undefined || isInside(root, path) || isInside(root, folder)) continue;
-    // The root can be a subfolder of the project, so `node_modules` can also be in a parent folder.
-    if (`${path}${sep}${folder}${sep}`.includes(`${sep}node_modules${sep}`)) continue;
+    if (path === undefined || !isTrustedPlace(folder, root) || !isTrustedPlace(path, root))
+      continue;
     const isRunnable = await access(path, constants.X_OK).then(
       () => true,
       () => false,
@@ -93,13 +92,21 @@ export async function findProgram(
   return undefined;
 }
 
+/**
+ * True if programs at an absolute path do not come with the project. The root can be a subfolder of the project, so
+ * `node_modules` can also be in a parent folder.
+ */
+export function isTrustedPlace(path: string, root: string): boolean {
+  return !isInside(root, path) && !`${path}${sep}`.includes(`${sep}node_modules${sep}`);
+}
+
 const passedVariables = ['HOME', 'XDG_CONFIG_HOME', 'USERPROFILE', 'SYSTEMROOT', 'TMPDIR', 'TEMP'];
 
 /** Returns only the variables that git needs to start and to find the user's ignore file. */
 function closedEnv(env: Env, root: string): Env {
   const passed = passedVariables.map((name) => [name, env[name]] as const);
   const folders = (env['PATH'] ?? '').split(delimiter);
-  const outside = folders.filter((folder) => isAbsolute(folder) && !isInside(root, folder));
+  const outside = folders.filter((folder) => isAbsolute(folder) && isTrustedPlace(folder, root));
   return { ...Object.fromEntries(passed), LC_ALL: 'C', PATH: outside.join(delimiter) };
 }
 

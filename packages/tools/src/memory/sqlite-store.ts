@@ -19,7 +19,10 @@ import {
 
 /** Options of `openSqliteVectorStore`. */
 export interface SqliteVectorStoreOptions {
-  /** The path of the database file. The file is created if it does not exist. `:memory:` needs no file. */
+  /**
+   * The path of the database file. If the file does not exist, it is created, and only its owner can read it (0600). If
+   * all users can read a file that exists, the file becomes private. `:memory:` needs no file.
+   */
   readonly path: string;
   /** The length of the vectors that your embedding model returns. */
   readonly dimensions: number;
@@ -146,8 +149,8 @@ function objectOf(json: string): JsonObject {
 
 async function openDatabase(path: string): Promise<DatabaseSync> {
   const { load } = await loadExtension();
-  const sqlite = await import('node:sqlite');
-  const database = new sqlite.DatabaseSync(path, { allowExtension: true });
+  const { openPrivateDatabase } = await import('@millrace/log/sqlite');
+  const database = openPrivateDatabase(path, { allowExtension: true, makesPrivate: true });
   try {
     load(database);
     // After this line, statements can load no more extensions.

@@ -1,3 +1,4 @@
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testVectorStore } from '../testing/memory/vector-store-cases.ts';
@@ -46,6 +47,19 @@ test('a SQLite file keeps its entries, and refuses other dimensions and table na
     code: 'bad_value',
   });
 });
+
+test.skipIf(process.platform === 'win32')(
+  '18.869: attack: other users cannot read the file of a vector store',
+  async () => {
+    const path = join(await temporaryFolder(), 'memory.db');
+    writeFileSync(path, '', { mode: 0o644 });
+    chmodSync(path, 0o644);
+    const store = await openSqliteVectorStore({ path, dimensions: 3 });
+    await store.put([entry('a')]);
+    for (const end of ['', '-wal', '-shm']) expect(statSync(path + end).mode & 0o777).toBe(0o600);
+    store.close();
+  },
+);
 
 test('unknown options are refused', async () => {
   const options = { dimension: 3 } as unknown as { dimensions: number };

@@ -9,7 +9,7 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
-import { judgedText, linkedProtectedName, nameThatGitObeys } from './repository-protection.ts';
+import { judgedText, obeyedNameOf } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
 import { suggestRule, withAllChanges } from './suggest-rule.ts';
 import { isPathKind, isRemoteTool, type PathKind, toolKindOf } from './tool-kinds.ts';
@@ -67,10 +67,8 @@ export function approveByPolicy(
     const ruling = await decide(pending, resolved);
     // The tool refuses the call if the path leads to a different file when the tool runs. `judged` is empty
     // if the real path is unknown.
-    const { leadsTo } = resolved;
-    if (leadsTo === undefined) return { ...ruling, judged: '' };
-    const judged = kind === 'write' ? judgedText(workspace.root, leadsTo) : leadsTo;
-    return { ...ruling, judged };
+    const { leadsTo, obeyedName } = resolved;
+    return { ...ruling, judged: leadsTo === undefined ? '' : judgedText(leadsTo, obeyedName) };
   };
 }
 
@@ -93,9 +91,7 @@ export async function decideChange(
 async function withRealPath(call: PolicyCall, kind: PathKind, root: string): Promise<PolicyCall> {
   const leadsTo = await realPathOfCall(call, root);
   const writes = kind === 'write' && leadsTo !== undefined;
-  const obeyedName = writes
-    ? (nameThatGitObeys(root, leadsTo) ?? linkedProtectedName(root, leadsTo))
-    : undefined;
+  const obeyedName = writes ? obeyedNameOf(root, leadsTo) : undefined;
   return { ...call, leadsTo, obeyedName };
 }
 

@@ -89,7 +89,7 @@ const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   [
     'git push',
     {
-      ...{ operands: 'remote', letters: 'uvqnfd' },
+      ...{ operands: 'remote', words: words('-u -v -q -n -f -d -uf -fu') },
       long: words(`set-upstream tags follow-tags dry-run force force-with-lease force-if-includes all
         delete prune atomic no-verify porcelain progress verbose quiet`),
     },
@@ -97,7 +97,8 @@ const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   [
     'git fetch',
     {
-      ...{ operands: 'remote', letters: 'apPtvqnf', longValued: words('depth deepen jobs') },
+      ...{ operands: 'remote', words: words('-a -p -P -t -v -q -n -f -ap -pt -tp -tf') },
+      longValued: words('depth deepen jobs'),
       long: words(`all prune prune-tags tags no-tags unshallow dry-run force verbose quiet progress
         no-recurse-submodules`),
     },
@@ -105,7 +106,7 @@ const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   [
     'git pull',
     {
-      ...{ operands: 'remote', letters: 'rvqnf', longValued: ['depth'] },
+      ...{ operands: 'remote', words: words('-r -v -q -n -f'), longValued: ['depth'] },
       long: words(`rebase no-rebase ff ff-only no-ff all prune tags autostash no-autostash verbose quiet
         no-edit squash no-recurse-submodules`),
     },
@@ -114,11 +115,18 @@ const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
 
 /** The project commands by their first words. A user can grant a rule for each of them in the chat. */
 const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
-  ['git add', { letters: 'AuvnN', long: words('all update verbose dry-run intent-to-add') }],
+  [
+    'git add',
+    {
+      words: words('-A -u -v -n -N -Av -An'),
+      long: words('all update verbose dry-run intent-to-add'),
+    },
+  ],
   [
     'git commit',
     {
-      ...{ letters: 'aqvs', valued: 'm', textOptions: ['m', 'message'], longValued: ['message'] },
+      ...{ words: words('-a -q -v -s -as -sa'), textOptions: ['m', 'message'] },
+      ...{ valuedWords: words('-m -am -qm -sm -asm -sam -aqm -qam'), longValued: ['message'] },
       long: words('all amend no-edit quiet verbose signoff allow-empty'),
     },
   ],

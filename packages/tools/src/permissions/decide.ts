@@ -238,7 +238,7 @@ function isElsewhere(
   const isChange = (at: number) => changesFolder(parts[at] ?? [], root);
   return (
     rulings.some((one, at) => isChange(at) && !one.isUnasked) &&
-    rulings.some((one, at) => !isChange(at) && one.readOnlyCommands !== undefined)
+    rulings.some((one, at) => !isChange(at) && one.readOnlyCommands?.some((c) => !c.isByRule))
   );
 }
 
@@ -349,7 +349,7 @@ function reachOfDenied(
   const { words, root, unsupportedSyntax } = part;
   const { path } = denied.rule;
   const command = displayCommand(part);
-  if (mayShowHistory(words))
+  if (mayShowHistory(part))
     return `${command} may show an older version of ${path}, which is denied`;
   if (hidesDenied) return undefined;
   const read = unsupportedSyntax === undefined ? parseReadOnlyCommand(words) : undefined;
@@ -392,11 +392,17 @@ export function decidePath(rules: readonly CompiledRule[], call: PathCall): Poli
     deciding === undefined ? kind !== 'write' && path.isInside : deciding.rule.decision === 'allow';
   const doubt = isAllowed && reasonToAsk(rules, call, deciding);
   if (doubt) return { decision: 'ask', reason: doubt };
-  const protection = isAllowed ? protectionOf(call) : undefined;
-  if (protection !== undefined && !fitting.some((one) => isMeantFor(one, protection)))
-    return { decision: 'ask', reason: `${path.shown} ${protectionText[protection.why]}` };
+  const protection = protectionOf(call);
+  const danger = protection && protectionText[protection.why];
+  if (isAllowed && protection && !fitting.some((one) => isMeantFor(one, protection)))
+    return { decision: 'ask', reason: `${path.shown} ${danger}` };
   const what = `${{ read: 'Reading', search: 'Searching', write: 'Writing' }[kind]} ${path.shown}`;
-  return deciding === undefined ? defaultRuling(what, call) : rulingFromRule(deciding, what);
+  if (deciding !== undefined) return rulingFromRule(deciding, what);
+  const ruling = defaultRuling(what, call);
+  // The user must learn that this change is not like the others.
+  return kind === 'write' && danger !== undefined
+    ? { ...ruling, reason: `${ruling.reason}. It ${danger}` }
+    : ruling;
 }
 
 const protectionText: Readonly<Record<Protection['why'], string>> = {

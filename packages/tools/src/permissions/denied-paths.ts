@@ -1,10 +1,11 @@
 import { foldName } from '../workspace/globs/folded-names.ts';
 import { anyTest, type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { splitGlob } from '../workspace/real-globs.ts';
+import type { CommandPart } from './match-command.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import { type AskedPath, askedPathsOf } from './read-only/asked-paths.ts';
-import type { ReadPath } from './read-only/read-only-command.ts';
-import { baseName, type Word } from './split-command.ts';
+import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
+import { baseName, isLauncher, type Word } from './split-command.ts';
 import type { PathCall } from './tool-kinds.ts';
 
 /** True if a rule denies paths. */
@@ -12,17 +13,79 @@ export function isDeniedPath({ rule, about }: CompiledRule): boolean {
   return about === 'path' && rule.decision === 'deny';
 }
 
-/** The git commands that print no content of files. */
-const silentGitCommands: ReadonlySet<string> = new Set(
-  `add branch check-ignore commit config fetch init ls-files push remote rev-parse status tag`.split(
-    ' ',
-  ),
-);
+const words = (text: string): readonly string[] => text.split(/\s+/);
 
-/** True if a command may print older versions of files from a git repository. */
-export function mayShowHistory([program, subcommand]: readonly Word[]): boolean {
-  if (baseName(program?.text ?? '').toLowerCase() !== 'git') return false;
-  return !subcommand?.isPlain || !silentGitCommands.has(subcommand.text);
+/**
+ * The git commands that print no content of files, with the options that do not change this. For example, the
+ * commands `git status -v`, `git add -p` and `git config --blob` print content.
+ */
+const silentGitCommands: ReadonlyMap<string, readonly string[]> = new Map([
+  ['add', words('-A -u -n -N -f --all --update --dry-run --intent-to-add --force')],
+  [
+    'branch',
+    words(`-a -r -v -vv -d -D -m -M -c -f -u -t --all --remotes --list --show-current --delete --move
+      --merged --no-merged --contains --set-upstream-to --force --track`),
+  ],
+  ['check-ignore', words('-q -v -n --quiet --verbose --non-matching --no-index')],
+  [
+    'commit',
+    words(`-m -a -q -s -am -qm -sm -aqm -qam -asm --message --all --quiet --signoff --amend --no-edit
+      --allow-empty --no-verify --author --date`),
+  ],
+  [
+    'config',
+    words(`-l --get --get-all --list --add --unset --unset-all --local --global --name-only
+      --show-origin --show-scope --bool --int --type --default`),
+  ],
+  ['fetch', words('-a -p -t -q -n --all --prune --tags --no-tags --quiet --depth --unshallow')],
+  ['init', words('-q -b --quiet --bare --initial-branch')],
+  [
+    'ls-files',
+    words(`-c -d -m -o -s -z --cached --deleted --modified --others --stage --exclude-standard
+      --error-unmatch`),
+  ],
+  [
+    'push',
+    words('-u -q -n -f -d --set-upstream --quiet --dry-run --force --force-with-lease --tags'),
+  ],
+  ['remote', words('-v --verbose')],
+  [
+    'rev-parse',
+    words(`--abbrev-ref --short --show-toplevel --verify --is-inside-work-tree --git-dir --quiet`),
+  ],
+  [
+    'status',
+    words(`-s -b -sb -bs -z -u -uno -unormal -uall --short --branch --porcelain --long --show-stash
+      --untracked-files --ignored`),
+  ],
+  ['tag', words('-a -m -am -d -l -f -s --annotate --message --delete --list --force --sign')],
+]);
+
+/**
+ * True if a command may print older versions of files from a git repository. In a line with unsupported syntax, and
+ * after a program that starts other programs, each mention of git counts.
+ */
+export function mayShowHistory({ line, words: given, unsupportedSyntax }: CommandPart): boolean {
+  const isHidden = unsupportedSyntax !== undefined || isLauncher(given.map(({ text }) => text));
+  if (isHidden && /(?:^|[^\w.-])git(?![\w.])/i.test(line)) return true;
+  const isGit = ({ text }: Word) => /^git(?:-|$)/i.test(baseName(text));
+  const [program, ...rest] = given;
+  if (program !== undefined && isGit(program)) return !isSilentGit(given);
+  return rest.some(isGit) && parseReadOnlyCommand(given) === undefined;
+}
+
+function isSilentGit([program, subcommand, ...rest]: readonly Word[]): boolean {
+  const isGit = baseName(program?.text ?? '').toLowerCase() === 'git';
+  if (!isGit || !subcommand?.isPlain) return false;
+  const options = silentGitCommands.get(subcommand.text);
+  return (
+    options !== undefined &&
+    rest.every(({ text, isPlain }) => {
+      // The shell could replace a wildcard at the start of a word by an option.
+      if (!isPlain && !/^\w[\w./@+,*?-]*$/.test(text)) return false;
+      return !text.startsWith('-') || text === '--' || options.includes(text.replace(/=.*/s, ''));
+    })
+  );
 }
 
 /**

@@ -36,6 +36,45 @@ describe('18.700: attack: a call uses a path that a rule denies with', () => {
     ['src/!(PUBLIC).txt', 'src/public.txt'],
     ['./!a/notes', '!a/notes'],
     ['app/[...all]/*', 'app/[...all]/notes'],
+    // 18.779: repeated characters that have a meaning in regular expressions.
+    ['~$$*', '~$$x'],
+    ['$$*', '$$x'],
+    ['^^*', '^^x'],
+    ['a$$*/k', 'a$$b/k'],
+    ['**/$$*', 'd/$$x'],
+    ['d/$$x', 'd/$$X'],
+    ['++*', '++x'],
+    ['d/*.$$$', 'd/x.$$$'],
+    ['d/{$$x,b}', 'd/$$x'],
+    ['d/@($$x|b)', 'd/$$x'],
+    ['x/%%^&;=#*', 'x/%%^&;=#a'],
+    ['x/a\\|b*', 'x/a|bc'],
+    ['x/{a*', 'x/{ab'],
+    ['x/{a,b*', 'x/{a,bc'],
+    ['x/{a}*', 'x/{a}b'],
+    ['x/(a*', 'x/(ab'],
+    ['x/@(a*', 'x/@(ab'],
+    ['x/a)*', 'x/a)b'],
+    ['x/a}*', 'x/a}b'],
+    ['x/[a*', 'x/[ab'],
+    ['x/a]*', 'x/a]b'],
+    ['x/a"?', 'x/a"b'],
+    ['x/{a,{b}*}', 'x/{b}c'],
+    // 18.779: a name that begins with a line end.
+    ['private/*', 'private/\nx'],
+    ['private/**', 'private/\nx'],
+    ['*/x', '\na/x'],
+    ['*.key', '\na.key'],
+    ['**/*.key', 'd/\na.key'],
+    ['private/?x', 'private/\nx'],
+    ['src/!(public)', 'src/\na'],
+    ['x/a]*/', 'x/a]b'],
+    ['x/[[:alpha:]]*', 'x/\u00e9a'],
+    ['x/[^[:alpha:]]*', 'x/\u00e9a'],
+    ['x/**a', 'x/ba'],
+    ['x/**(a)b', 'x/cab'],
+    ['**(a)/**', 'x/b'],
+    ['***(a', 'x(a'],
   ])('%s (%s)', (glob, path) => {
     expect(decide(path, glob)).toBe('deny');
   });
@@ -57,6 +96,18 @@ test.each([
   ['src[+-9]main.ts', 'src/main.ts'],
   ['./!src/**', 'docs/a.md'],
   ['src/\\w\\w', 'src/ab'],
+  ['docs/a|b', 'docs/a'],
+  ['docs/a|b', 'b'],
+  ['docs/a|b*', 'bx'],
+  ['docs/x$|*', 'zzz'],
+  ['docs/|**', 'zzz'],
+  ['docs/(a|b', 'b'],
+  ['docs/a)|(b', 'b'],
+  ['docs/{a|b}', 'docs/a'],
+  ['docs/@(|a)**', 'docs/b/c'],
+  ['docs/a**', 'docs/ab/c'],
+  ['docs/[[:alpha:]]', 'docs/\u00e9'],
+  ['docs/[^[:alpha:]]', 'docs/\u00e9'],
 ])('18.700: attack: a rule that allows %s does not allow %s', (glob, path) => {
   expect(decide(path, glob, 'allow')).toBe('ask');
 });
@@ -67,6 +118,11 @@ test.each([
   ['+(a|*).txt', 'repeated in too many ways'],
   ['src/*!(public).txt', 'only plain text'],
   ['src/@(!(a)|b).txt', 'only plain text'],
+  ['keys/*.pem|private/*.pem', 'outside of a group'],
+  ['docs/{a|b}', 'outside of a group'],
+  ['{a,@(b}|c)', 'overlap'],
+  ['@({a|b,c})', 'overlap'],
+  ['{@(a,b),c}', 'overlap'],
 ])('18.701: attack: the rule %s would protect nothing, and gives an error', (glob, message) => {
   expect(() => decide('a.txt', glob)).toThrow(message);
 });
@@ -83,4 +139,12 @@ test.each(['[!r]ash', 'bas{g..i}', '[[:lower:]]ash', '\\bash'])(
 test('18.702: a tool name that begins with ! is an error', () => {
   const rules = [{ tool: '!bash', decision: 'deny' as const }];
   expect(() => permissionPolicy({ root: '/project', rules })).toThrow('not a valid glob');
+});
+
+test('18.779: a tool name with | outside of a group is an error, unless the rule allows', () => {
+  const ruleFor = (decision: 'allow' | 'deny', tool: string) => () =>
+    permissionPolicy({ root: '/project', rules: [{ tool, decision }] });
+  expect(ruleFor('deny', 'bash|read')).toThrow('outside of a group');
+  expect(ruleFor('allow', 'bash|read')).not.toThrow();
+  expect(ruleFor('deny', '@(bash|read)')).not.toThrow();
 });

@@ -1,8 +1,14 @@
+import { resolve } from 'node:path';
 import { foldName } from '../workspace/globs/folded-names.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { coveredPaths, namedRemote } from './closed-commands.ts';
 import type { CompiledRule } from './permission-rule.ts';
-import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
+import {
+  isKnownProgram,
+  parseReadOnlyCommand,
+  type ReadOnlyCommand,
+} from './read-only/read-only-command.ts';
+import { readOnlyGitCommands } from './read-only/read-only-programs.ts';
 import { baseName, type Word } from './split-command.ts';
 
 /** One simple command of a command line. */
@@ -23,7 +29,7 @@ export interface CommandPart {
 export function matchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   if (about !== 'command') return about === 'tool';
   if (rule.exact) return rule.command === part.line;
-  if (rule.decision !== 'allow') return looksLike(words, part.words, 'options');
+  if (rule.decision !== 'allow') return looksLike(words, part, 'options');
   if (part.unsupportedSyntax !== undefined) return false;
   return (
     beginsWith(words, part) && coveredPaths(words, part.words, rule.yields ?? false) !== undefined
@@ -59,8 +65,14 @@ export function checksOfRule(
   // The user may have written a rule for `cat` for paths outside the root, so the paths of such a command are
   // not checked. The paths of a git command are always checked, because rules for git are about the repository.
   if (read !== undefined) return { ...read, paths: isGit || rule.yields ? read.paths : [] };
-  const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
-  const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
+  const isGitReader = isGit && readOnlyGitCommands.has(part.words[1]?.text ?? '');
+  const isChecked = rule.yields || isGitReader;
+  const covered = isChecked ? (coveredPaths(words, part.words, rule.yields ?? false) ?? []) : [];
+  const paths = covered.map((path) => {
+    return { path, kind: 'read', hasWildcard: /[*?]/.test(path) } as const;
+  });
+  // The rule names a known program, and not a program of the folder.
+  if (isKnownProgram(program)) return { program, paths, isGit, isByRule: true };
   if (!isGit && paths.length === 0) return undefined;
   const isLocal = localGitCommands.has(part.words[1]?.text ?? '');
   const gitUse = isLocal ? 'changes' : 'connects';
@@ -79,7 +91,7 @@ export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): bool
   const { rule, about, words } = compiled;
   if (rule.decision === 'allow') return false;
   if (about === 'path') return countsFor(compiled, part) && namesPath(compiled, part);
-  return about === 'command' && !rule.exact && looksLike(words, part.words, 'anything');
+  return about === 'command' && !rule.exact && looksLike(words, part, 'anything');
 }
 
 /** True if a command may use a path in the way that a rule is about. */
@@ -89,25 +101,43 @@ function countsFor({ isForWrites = false }: CompiledRule, part: CommandPart): bo
 
 /**
  * True if the words of a rule match a command. Only options may appear between the words. With
- * `anything`, any words may follow an option.
+ * `anything`, any words may follow an option, a program of the same name in another folder counts, and a word that
+ * the shell expands stands for any words.
  */
 function looksLike(
   words: readonly string[],
-  given: readonly Word[],
+  { root, words: given }: CommandPart,
   between: 'options' | 'anything',
 ): boolean {
   const [program = '', ...rest] = words;
-  const called = foldName(given[0]?.text ?? '');
-  if (![called, baseName(called)].includes(foldName(program))) return false;
+  const isWide = between === 'anything';
+  if (!isSameProgram(program, given[0]?.text ?? '', { root, isWide })) return false;
   let at = 1;
   for (const word of rest) {
-    const isFree = between === 'anything' && isOption(given[at]);
-    while (given[at] !== undefined && given[at]?.text !== word && (isFree || isOption(given[at])))
+    const isFree = isWide && isOption(given[at]);
+    while (given[at] !== undefined && given[at]?.text !== word && (isFree || isOption(given[at]))) {
+      if (isWide && given[at]?.isPlain === false) return true;
       at++;
+    }
+    // Bash can replace `{push,x}` and `p*` by any words.
+    if (isWide && given[at]?.isPlain === false) return true;
     if (given[at]?.text !== word) return false;
     at++;
   }
   return true;
+}
+
+/** True if a word of a command starts the program of a rule. The letter case makes no difference. */
+function isSameProgram(
+  ofRule: string,
+  given: string,
+  { root, isWide }: { readonly root: string; readonly isWide: boolean },
+): boolean {
+  const [program, called] = [foldName(ofRule), foldName(given)];
+  if ([called, baseName(called)].includes(program)) return true;
+  if (isWide && baseName(called) === baseName(program)) return true;
+  const isPath = program.includes('/') && called.includes('/');
+  return isPath && resolve(foldName(root), program) === resolve(foldName(root), called);
 }
 
 function isOption(word: Word | undefined): boolean {

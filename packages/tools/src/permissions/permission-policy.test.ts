@@ -255,7 +255,9 @@ describe('commands that are denied', () => {
       { tool: 'bash', command: '/opt/bin/deploy', decision: 'deny' },
     );
     expect(run('/opt/bin/deploy now')).toBe('deny');
-    expect(run('deploy now')).toBe('allow');
+    // The search path can lead to the denied program.
+    expect(run('deploy now')).toBe('ask');
+    expect(run('deployed now')).toBe('allow');
   });
 
   test('that an earlier rule asks about are allowed by a later rule, also behind options', () => {
@@ -404,6 +406,25 @@ describe('an invalid rule or policy is refused', () => {
   ])('%s', (_, rule) => {
     expect(() => policyOf([rule])).toThrow(AgentError);
     expect(() => policyOf().remember(rule)).toThrow(/^Cannot use the rule/);
+  });
+
+  test.each([
+    ...['~/x', '~root/.ssh/**', '$HOME', '$HOME/x', '$P4ROOT/x', '$home/x', '$' + '{HOME}/x'],
+    ...['"$HOME/x"', '%USERPROFILE%/x', 'file:///etc/x', 'C:\\x', "'~/x'"],
+  ])('18.778: a rule that denies the path %j, which is the path of no call', (path) => {
+    expect(() => policyOf([{ path, decision: 'deny' }])).toThrow(/Write the absolute path/);
+  });
+
+  test.each(['~$$*', '$x', '~$plan', 'a:b', 'a$HOME/x', '50%/x%/y'])(
+    'a rule that denies the usual name %j is accepted',
+    (path) => {
+      expect(() => policyOf([{ path, decision: 'deny' }])).not.toThrow();
+    },
+  );
+
+  test('18.778: a rule whose program has a space', () => {
+    const rule = { command: '"git push"', decision: 'deny' } as const;
+    expect(() => policyOf([rule])).toThrow(/its program has a space/);
   });
 
   test('a relative root', () => {

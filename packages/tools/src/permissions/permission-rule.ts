@@ -1,5 +1,10 @@
 import { AgentError, type Approval } from '@millrace/agent';
-import { alternativesOf, compileGlob, globProblem } from '../workspace/globs/compile-glob.ts';
+import {
+  alternativesOf,
+  compileGlob,
+  globProblem,
+  hasPlainBar,
+} from '../workspace/globs/compile-glob.ts';
 import {
   entryMatcher,
   hasExactExclusions,
@@ -99,7 +104,8 @@ export function compileRule(
   if (host !== undefined && (path !== undefined || command !== undefined)) {
     throw invalidRuleError(rule, 'it has a host and a path or a command, and no tool takes both');
   }
-  if (host !== undefined && !/^(?:\*\.)?[^\s*/:@?#]+$/.test(host))
+  const plainHost = host === undefined ? undefined : plainHostOf(host);
+  if (host !== undefined && plainHost === undefined)
     throw invalidRuleError(rule, 'its host is not a host name, such as docs.rs or *.example.com');
   if (exact && path === undefined && command === undefined) {
     throw invalidRuleError(rule, 'exact needs a path or a command');
@@ -109,7 +115,7 @@ export function compileRule(
   // The policy compares paths without such parts, so the rule would never apply.
   if (decision !== 'allow' && path?.split('/').includes('..'))
     throw invalidRuleError(rule, 'its path contains "..". Write the absolute path');
-  const [, unknown] = /^(~|\$[A-Z_]+|\$\{\w+\})(?:\/|$)/.exec(path ?? '') ?? [];
+  const [, first, unknown = first] = shellPath.exec(path ?? '') ?? [];
   if (decision !== 'allow' && unknown !== undefined)
     throw invalidRuleError(
       rule,
@@ -121,13 +127,15 @@ export function compileRule(
     throw invalidRuleError(rule, 'only plain text can stand beside a group with ! in a name');
   const problem = globProblem(tool) ?? (exact ? undefined : globProblem(path ?? ''));
   if (problem !== undefined) throw invalidRuleError(rule, problem);
+  if (decision !== 'allow' && [tool, exact ? '' : (path ?? '')].some(hasPlainBar))
+    throw invalidRuleError(rule, 'it has | outside of a group. Write a rule for each, or \\|');
   return {
     rule,
     isRemembered,
     matchesTool: compileGlob(tool),
     about: subjectOf(rule),
     ...pathParts(rule, root),
-    matchesHost: hostMatcher(host),
+    matchesHost: hostMatcher(plainHost),
     words: command === undefined || exact ? [] : wordsOf(rule, command),
   };
 }
@@ -226,8 +234,28 @@ function pathParts(
   };
 }
 
-function hostMatcher(host: string | undefined): (name: string) => boolean {
-  const wanted = host?.toLowerCase().replace(/\.$/, '');
+/**
+ * Matches a path that begins with a part that only a shell replaces, or with a scheme or a drive. Such a path never
+ * is the path of a call. The last alternative matches only complete paths, because `~$*` is a usual name.
+ */
+const shellPath =
+  /^["']*(?:(~\w*|\$\w+|\$\{\w+\}|%\w+%|file:|[a-zA-Z]:(?=\\))[/\\]|(~|\$[A-Z_]+|\$\{\w+\})$)/;
+
+/**
+ * Returns a host in the form that a URL gives it, which is the form of the host of a call. Returns undefined if it is
+ * not a host name.
+ *
+ * @example plainHostOf('*.Bücher.de'); // '*.xn--bcher-kva.de'
+ */
+function plainHostOf(host: string): string | undefined {
+  const [, star = '', name = ''] = /^(\*\.)?([^\s*/:@?#\\]+)$/.exec(host) ?? [];
+  const plain = URL.parse(`http://${name}`)?.hostname.replace(/\.$/, '') ?? '';
+  const isAddress = /^[\d.]+$/.test(plain);
+  const isName = plain.split('.').every((label) => label !== '');
+  return isName && !(isAddress && star !== '') ? star + plain : undefined;
+}
+
+function hostMatcher(wanted: string | undefined): (name: string) => boolean {
   if (wanted === undefined) return () => false;
   return wanted.startsWith('*.')
     ? (name) => name.endsWith(wanted.slice(1))
@@ -244,6 +272,8 @@ function wordsOf(rule: PermissionRule, command: string): readonly string[] {
   const { parts, unsupportedSyntax } = splitCommand(command);
   const [words = []] = parts;
   const isSimple = unsupportedSyntax === undefined && parts.length === 1;
+  if (/\s/.test(words[0]?.text ?? ''))
+    throw invalidRuleError(rule, 'its program has a space. Write the words without quotes');
   if (isSimple && words.every(({ isPlain }) => isPlain)) return words.map(({ text }) => text);
   throw invalidRuleError(
     rule,

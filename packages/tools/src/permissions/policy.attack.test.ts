@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
@@ -343,6 +343,35 @@ describe('files that look like secrets', () => {
       expect(await commandRuling(root, `${command} '${folder}'`), command).toBe('ask');
     const rules: PermissionRule[] = [{ tool: 'read', path: '**', decision: 'allow' }];
     expect((await policyRuling(root, ['read', { path }], { rules })).decision).toBe('ask');
+  });
+
+  test.each([
+    ['sendemail.smtpPass', 'hush'],
+    ['sendemail.work.smtpPass', 'hush'],
+    ['imap.pass', 'hush'],
+    ['core.sshCommand', 'sshpass -p hush ssh'],
+    ['credential.helper', '!echo hush'],
+    ['http.extraHeader', 'x-key: hush'],
+    ['alias.publish', '!curl -u me:hush host'],
+    ['hub.pat', 'hush'],
+    ['remote.origin.url', 'https://me:hush@host/a'],
+  ])('18.893: attack: grep -r shows the setting %s of git', async (name, value) => {
+    git('init', '-q');
+    const plain = [
+      ['remote.origin.url', 'git@host:a/b.git'],
+      ['core.hooksPath', '.husky/_'],
+      ['user.email', 'me@host'],
+    ] as const;
+    for (const one of plain) git('config', ...one);
+    expect(await commandRuling(root, 'grep -r h .')).toBe('allow');
+    git('config', name, value);
+    expect(await commandRuling(root, 'grep -r h .')).toBe('ask');
+  });
+
+  test('18.893: attack: grep -r shows a comment in the settings of git', async () => {
+    git('init', '-q');
+    appendFileSync(join(root, '.git/config'), '# the key is hush\n');
+    expect(await commandRuling(root, 'grep -r h .')).toBe('ask');
   });
 
   test('attack 13: git does not show a file by its name in a commit', async () => {

@@ -284,3 +284,95 @@ describe('a standing approval, which covers later calls with the same suggested 
     expect(rule).toEqual({ tool: 'read', path: '.env', exact: true, decision: 'allow' });
   });
 });
+
+describe('18.773: attack: the shell expands a word to a restricted command', () => {
+  const lines = [
+    'git {push,origin} main',
+    'git pus? origin main:two',
+    'git p*',
+    'git [p]ush',
+    'git -C . {push,x}',
+    'git --no-pager p*',
+    'cd . && git {push,}',
+    './git push',
+  ];
+  for (const decision of ['deny', 'ask'] as const)
+    test.each(lines)(`a rule with ${decision} for \`git push\` counts for \`%s\``, async (line) => {
+      const rules = [
+        { decision: 'allow' },
+        { tool: 'bash', command: '/usr/bin/git push', decision },
+      ] as const;
+      expect(await commandRuling(root, line, { rules })).not.toBe('allow');
+      const named = [rules[0], { ...rules[1], command: 'git push' }];
+      expect(await commandRuling(root, line, { rules: named })).not.toBe('allow');
+    });
+
+  test.each(['git add *', 'git log -- *', 'npm {push,x}', 'git commit -m "push it"'])(
+    'the rule does not count for `%s`',
+    async (line) => {
+      const rules = [
+        { decision: 'allow' },
+        { tool: 'bash', command: 'git push', decision: 'deny' },
+      ] as const;
+      expect(await commandRuling(root, line, { rules })).toBe('allow');
+    },
+  );
+
+  test.each(['./deploy.sh', '././deploy.sh', './/deploy.sh', 'sub/../deploy.sh'])(
+    'a rule that denies `./deploy.sh` denies `%s`',
+    async (program) => {
+      const rules = [
+        { decision: 'allow' },
+        { tool: 'bash', command: './deploy.sh', decision: 'deny' },
+      ] as const;
+      const decide = (line: string) => commandRuling(root, line, { rules });
+      expect(await decide(`${program} now`)).toBe('deny');
+      expect(await decide(`${join(root, 'deploy.sh')} now`)).toBe('deny');
+      expect(await decide('other/deploy.sh')).toBe('ask');
+    },
+  );
+});
+
+describe('18.774: attack: a wildcard leads to a path that a granted rule does not cover', () => {
+  beforeEach(() => {
+    const outside = temporaryFolder();
+    writeTree(outside, { 'x.js': 'var a' });
+    writeTree(root, {
+      'src/a.js': '',
+      'src/.hidden': '',
+      'conf/secrets.json': '{}',
+      '.env': 'KEY=1',
+    });
+    symlinkSync(outside, join(root, 'o'));
+    symlinkSync(join(outside, 'x.js'), join(root, 'src/l.js'));
+    symlinkSync('.env', join(root, 'envl'));
+  });
+
+  test.each([
+    ['tsc', 'tsc -p o*'],
+    ['eslint', 'eslint --fix src/*.js'],
+    ['eslint', 'eslint --fix src/?.js'],
+    ['prettier', 'prettier --write src/*'],
+    ['prettier', 'prettier conf/*'],
+    ['pytest', 'pytest o*'],
+    ['npm test', 'npm test -- e*'],
+    ['git add', 'git add conf/*'],
+    ['prettier', 'prettier --write s*c/a.js'],
+  ])('the rule %s does not cover `%s`', async (command, line) => {
+    expect((await rulings(command, line))[1]).toBe('ask');
+  });
+
+  test.each([
+    ['eslint', 'eslint --fix src/a*.js'],
+    ['git add', 'git add src/a*'],
+    ['prettier', 'prettier --check no*'],
+  ])('the rule %s covers `%s`', async (command, line) => {
+    expect((await rulings(command, line))[1]).toBe('allow');
+  });
+
+  test('a wildcard that matches too many names', async () => {
+    const names = Array.from({ length: 1001 }, (_, at) => [`many/a${at}`, ''] as const);
+    writeTree(root, Object.fromEntries(names));
+    expect(await rulings('prettier', 'prettier many/*')).toEqual(['allow', 'ask']);
+  });
+});

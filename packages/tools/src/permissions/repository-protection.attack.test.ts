@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { type JsonObject, toolCallId } from '@millrace/core';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { editTool } from '../files/edit-tool.ts';
 import { writeTool } from '../files/write-tool.ts';
 import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
-import { createWorkspace } from '../workspace/workspace.ts';
+import { createWorkspace, type Workspace } from '../workspace/workspace.ts';
+import { approveByPolicy } from './approve-by-policy.ts';
+import { permissionPolicy } from './permission-policy.ts';
 
 // The user has allowed all file changes in the folder. A hostile model writes files that git executes or
 // obeys, although their names do not show it.
@@ -40,6 +44,11 @@ test.for([
       reason: `${path} can make git, a shell, an editor or another program run code`,
     },
   });
+});
+
+test('without a rule, the question says that git obeys the file', async () => {
+  const { reason } = await policyRuling(root, ['write', { path: 'gitdata/config', content: '' }]);
+  expect(reason).toMatch(/^No rule allows writing gitdata\/config\. It can make git/);
 });
 
 test('18.95: attack: a broad rule does not write a script that a hook is a link to', async () => {
@@ -108,3 +117,52 @@ test.for([
     expect((await rule('docs/text.md', { path: 'docs/text.md' })).decision).toBe('allow');
   },
 );
+
+describe('18.772: attack: git obeys a file only after the decision about its change', () => {
+  const decide = async (workspace: Workspace, name: string, input: JsonObject) => {
+    const policy = permissionPolicy({ root: workspace.root, rules: [{ decision: 'allow' }] });
+    const tool = name === 'edit' ? editTool(workspace) : writeTool(workspace);
+    const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name, arguments: '' } as const;
+    const pending = { name, call: part, tool, input, summary: name };
+    const ruling = await approveByPolicy(policy, workspace)(pending);
+    if (typeof ruling === 'string') throw new Error('the policy has not judged a path');
+    expect(ruling.decision).toBe('allow');
+    return { tool, judged: ruling.judged };
+  };
+
+  test.each([
+    [
+      'write',
+      'meta/config',
+      () => execFileSync('git', ['init', '-q', '--bare', join(root, 'meta')]),
+    ],
+    ['edit', 'tools/a.sh', () => symlinkSync('../a.sh', join(root, 'tools/hooks/pre-push'))],
+    ['write', 'conf/tasks.json', () => symlinkSync('conf', join(root, '.vscode'))],
+  ])('%s does not change %s', async (name, path, change) => {
+    const workspace = createWorkspace({ root });
+    writeTree(root, { 'tools/a.sh': 'old', 'conf/a': '' });
+    const edits = [{ old_text: 'old', new_text: 'new' }];
+    const input = name === 'edit' ? { path, edits } : { path, content: 'new' };
+    const { tool, judged } = await decide(workspace, name, input);
+    change();
+    const refused = await runTool(tool, input, { judged });
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.text).toContain('Nothing was done. Make the call again');
+    // The decision about the next call covers the protected file.
+    const again = await decide(workspace, name, input);
+    expect(await runTool(again.tool, input, { judged: again.judged })).toMatchObject({
+      isError: false,
+    });
+  });
+
+  test('the check comes after the change is on the log', async () => {
+    const workspace = createWorkspace({ root });
+    writeTree(root, { 'conf/tasks.json': 'old' });
+    const input = { path: 'conf/tasks.json', content: 'new' };
+    const { tool, judged } = await decide(workspace, 'write', input);
+    const recordFileChange = async () => symlinkSync('conf', join(root, '.vscode'));
+    const refused = await runTool(tool, input, { judged, recordFileChange });
+    expect(refused.text).toContain('another program now obeys conf');
+    expect(readFileSync(join(root, 'conf/tasks.json'), 'utf8')).toBe('old');
+  });
+});

@@ -22,7 +22,7 @@ const searches = new Map<string, RepositorySearch>();
  */
 export function nameThatGitObeys(root: string, path: string): string | undefined {
   try {
-    const place = gitPlaces(root, searchOf(root), { hasMissing: true }).guarded.find((one) =>
+    const place = gitPlaces(root, searchOf(root)).guarded.find((one) =>
       pathForms(one).some((at) => isAtOrBelow(at, path)),
     );
     return place === undefined ? newRepositoryOf(root, path) : basename(place);
@@ -46,26 +46,42 @@ export function newRepositoryOf(root: string, path: string): string | undefined 
 }
 
 /**
- * Returns the text that a decision about a file is about (`judged`). It is the real path. If the file makes a
- * folder a repository, the text says so, because a decision about an ordinary file does not cover this.
+ * Returns the segment of a path that makes git or another program execute the file or read it as settings,
+ * although the name does not show it. Both paths must be real paths.
  */
-export function judgedText(root: string, path: string): string {
-  return newRepositoryOf(root, path) === undefined ? path : `${repositoryMark}${path}`;
+export function obeyedNameOf(root: string, path: string): string | undefined {
+  return nameThatGitObeys(root, path) ?? linkedProtectedName(root, path);
+}
+
+/**
+ * Returns the text that a decision about a change of a file is about (`judged`). It is the real path. If git or
+ * another program obeys the file now, the text says so, because a decision about an ordinary file does not cover
+ * this. `obeyedName` is the result of `obeyedNameOf`.
+ */
+export function judgedText(path: string, obeyedName: string | undefined): string {
+  return obeyedName === undefined ? path : `${protectedMark}${path}`;
 }
 
 /** No real path starts with this text, because real paths are absolute. */
-const repositoryMark = 'a new git repository: ';
+const protectedMark = 'a protected file: ';
 
-/** Returns the real path of a decision, and whether the decision covers a new repository. */
+/** Returns the real path of a decision, and whether the decision covers a file that other programs obey. */
 export function readJudged(judged: string): {
   readonly path: string;
-  readonly coversRepository: boolean;
+  readonly coversProtected: boolean;
 } {
-  const coversRepository = judged.startsWith(repositoryMark);
-  return {
-    path: coversRepository ? judged.slice(repositoryMark.length) : judged,
-    coversRepository,
-  };
+  const coversProtected = judged.startsWith(protectedMark);
+  return { path: coversProtected ? judged.slice(protectedMark.length) : judged, coversProtected };
+}
+
+/**
+ * Returns the real path in the text of a decision (`judged`) of `approveByPolicy`. The text also says whether the
+ * decision covers a protected file. The path is empty if the decision had none.
+ *
+ * @example judgedPath('a protected file: /srv/project/.git/config'); // '/srv/project/.git/config'
+ */
+export function judgedPath(judged: string): string {
+  return readJudged(judged).path;
 }
 
 /**
@@ -73,7 +89,7 @@ export function readJudged(judged: string): {
  * example, if `.vscode` is a link to `conf`, programs use `conf/tasks.json` as `.vscode/tasks.json`, and the
  * segment is `conf`. The sandbox follows these links too. Both paths must be real paths.
  */
-export function linkedProtectedName(root: string, path: string): string | undefined {
+function linkedProtectedName(root: string, path: string): string | undefined {
   const found = namesIn(root);
   if (found.size === 0) return undefined;
   const targets = protectedNames(root).flatMap((name) => {

@@ -1,7 +1,7 @@
 import type { FileVersion } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { WorkspaceError } from '../contract/workspace-error.ts';
-import { judgedText } from '../permissions/repository-protection.ts';
+import { judgedText, obeyedNameOf } from '../permissions/repository-protection.ts';
 import { maxStoredBytes } from '../workspace/record-change.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { currentVersion, type FilePlan, type FileStep } from './plan-file-changes.ts';
@@ -41,7 +41,8 @@ export async function applyFilePlan(
     for (const { path, from, to } of done.toReversed()) {
       // Normally, a write that creates a repository is refused. If the previous state had a repository, this
       // code must restore it.
-      const bound = workspace.boundTo(judgedText(workspace.root, path));
+      const { root } = workspace;
+      const bound = workspace.boundTo(judgedText(path, obeyedNameOf(root, path)));
       await applyStep(bound, { path, from: to, to: from }, contents).catch(() => {});
     }
     throw error;

@@ -3,7 +3,7 @@ import type { FileVersion } from '@millrace/core';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import { homeProtection } from '../permissions/home-protection.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
-import { linkedProtectedName, nameThatGitObeys } from '../permissions/repository-protection.ts';
+import { obeyedNameOf } from '../permissions/repository-protection.ts';
 import { foldName } from '../workspace/globs/folded-names.ts';
 import { isBelow, lexicalPath } from '../workspace/match-path.ts';
 import { hashFile } from '../workspace/open-file.ts';
@@ -143,7 +143,7 @@ async function planFile(
 function isProtected(root: string, path: string, inside: string): boolean {
   const protection = writeProtection(inside) ?? homeProtection(lexicalPath(root, inside), 'write');
   if (protection !== undefined) return true;
-  return (nameThatGitObeys(root, path) ?? linkedProtectedName(root, path)) !== undefined;
+  return obeyedNameOf(root, path) !== undefined;
 }
 
 function reversed(change: FileChangeOnLog): FileChangeOnLog {

@@ -5,6 +5,7 @@ import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { confinedRuleText, parseStandingRule } from '../permissions/standing-rule.ts';
+import { compileGlob } from '../workspace/globs/compile-glob.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { asksForMore, type CallPlace, callKey, type UnaskedReading } from './unasked-reading.ts';
 
@@ -200,11 +201,16 @@ async function decideOnLeaving(
   why: string,
 ): Promise<ApprovalDecision> {
   const tool = sandboxRuleNames[more];
-  const counts = (rule: PermissionRule) => rule.decision !== 'allow' || rule.tool === tool;
+  const leavingRules = (rules: readonly PermissionRule[]) =>
+    rules.flatMap((rule) => {
+      if (rule.decision === 'allow') return rule.tool === tool ? [rule] : [];
+      // A rule that asks about commands, or denies them, is also about commands that leave the sandbox.
+      return compileGlob(rule.tool ?? '*')(confinedTool) ? [rule, { ...rule, tool }] : [rule];
+    });
   const strict = permissionPolicy({
     ...policy,
-    rules: policy.rules.filter(counts),
-    remembered: policy.remembered.filter(counts),
+    rules: leavingRules(policy.rules),
+    remembered: leavingRules(policy.remembered),
     kinds: { ...policy.kinds, [tool]: 'run' },
     freeReading: false,
   });

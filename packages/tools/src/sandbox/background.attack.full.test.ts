@@ -50,6 +50,29 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(names).not.toContain('.vscode');
   });
 
+  test.for([
+    ['a repository', 'git init -q v; git -C v config core.fsmonitor evil', 'v/.git'],
+    ['a bare repository', 'git init -q --bare v; git -C v config core.fsmonitor evil', 'v/config'],
+    [
+      'a rebase',
+      'mkdir .git/rebase-merge; echo exec evil > .git/rebase-merge/git-rebase-todo',
+      '.git/rebase-merge',
+    ],
+  ] as const)(
+    '18.854: attack: a command creates %s, and the agent ends at once',
+    async ([, create, renamed], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, {
+        ...{ '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '[core]\n\tbare = false\n' },
+        ...{ '.git/objects/x': '', '.git/refs/x': '' },
+      });
+      const attack = `trap "" TERM INT HUP; ${create}; touch started; sleep 1000`;
+      const text = await agent.run(attack, { background: 'kill' });
+      expect(text).toContain(`The sandbox renamed ${join(agent.workspace, renamed)},`);
+      expect(existsSync(join(agent.workspace, renamed))).toBe(false);
+    },
+  );
+
   test('18.240: attack: a background command survives the end of the agent', async (context) => {
     const agent = await attackAgent(user, context);
     const command = '(trap "" TERM HUP; setsid sleep 1000 &) ; touch started; sleep 1000';

@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { bashTool } from '../shell/bash-tool.ts';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { runTool } from '../testing/tool-context.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 // Commands leave an unfinished rebase or cherry-pick. The user finds it in `git status` and continues it. Git
 // then runs its merge strategy as a program. If the name of the strategy has a slash, the program is in the
@@ -70,6 +74,16 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(existsSync(join(agent.workspace, 'ran'))).toBe(false);
   });
 
+  test('18.855: attack: a command that goes on leaves a rebase that runs a program', async (context) => {
+    const agent = await attackAgent(user, context);
+    expect(runOutside(agent.workspace, prepare)).toBe(true);
+    const list = rebase("echo 'exec touch ran' > git-rebase-todo");
+    const text = await agent.run(`${list}; sleep 1000`, { background: 'wait' });
+    expect(text).toContain('The sandbox renamed rebase-merge');
+    runOutside(agent.workspace, 'git rebase --continue');
+    expect(existsSync(join(agent.workspace, 'ran'))).toBe(false);
+  });
+
   test('18.94: attack: a command leaves a git am that overwrites a file of the user', async (context) => {
     const agent = await attackAgent(user, context);
     const own = join(agent.home, 'notes');
@@ -105,4 +119,32 @@ describe.for(sandboxUsers)('as %s', (user) => {
     await agent.run(command);
     expect(existsSync(join(agent.workspace, '.git', name))).toBe(true);
   });
+});
+
+test('18.846: attack: a command changes a rebase that began while another command ran', async (context) => {
+  const { sandbox, ...missing } = await findSandbox({});
+  if (sandbox === undefined) {
+    if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(JSON.stringify(missing));
+    return context.skip(JSON.stringify(missing));
+  }
+  onTestFinished(() => sandbox.close());
+  const root = temporaryFolder();
+  const at = (name: string) => join(root, name);
+  expect(runOutside(root, prepare)).toBe(true);
+  const tool = bashTool({ workspace: { root }, sandbox });
+  const run = (command: string) => runTool(tool, { command });
+  const until = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
+  const first = run(`touch started; ${until('end')}`);
+  await expect.poll(() => existsSync(at('started')), { timeout: 60_000 }).toBe(true);
+  await run(rebase('echo recursive > strategy'));
+  expect(existsSync(at('.git/rebase-merge'))).toBe(true);
+  // This command uses the guards of the first one, which has no guard for the rebase.
+  const third = run(
+    `touch end; ${until('over')}; echo 'exec touch ran' > .git/rebase-merge/git-rebase-todo`,
+  );
+  await first;
+  writeFileSync(at('over'), '');
+  await third;
+  runOutside(root, 'git rebase --continue');
+  expect(existsSync(at('ran'))).toBe(false);
 });

@@ -17,7 +17,7 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
-import { watchRepositories } from '../git/repositories/new-repositories.ts';
+import { harmlessRepositories, watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isInside } from '../workspace/match-path.ts';
@@ -26,7 +26,12 @@ import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
-import { claimFolder, createPrivateFolder, isAway } from './private-folder.ts';
+import { claimFolder, createPrivateFolder, isAway } from './private/private-folder.ts';
+import {
+  findUnfinished,
+  noteRunning,
+  type UnfinishedCommands,
+} from './private/unfinished-commands.ts';
 import { probeSandbox, testName } from './probe-sandbox.ts';
 import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
@@ -133,8 +138,18 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
 
 interface SharedPlan extends GuardPlan {
   users: number;
+  /** Removes the note about the running commands. */
+  readonly forget: (() => void) | undefined;
+  /** The commands of ended processes that nobody has checked. */
+  readonly unfinished: UnfinishedCommands | undefined;
   /** The places outside of the folders that commands may change. Commands must not see them. */
   readonly hidden: readonly string[];
+  /** See `harmlessRepositories`. */
+  readonly harmless: Promise<ReadonlySet<string>>;
+}
+
+function readOnlyPaths({ guarded }: GuardPlan): readonly string[] {
+  return guarded.flatMap(({ path, guard }) => (guard === 'read-only' ? [path] : []));
 }
 
 class Bubblewrap implements Sandbox {
@@ -154,6 +169,8 @@ class Bubblewrap implements Sandbox {
    * because the running command could manipulate a new check. Outside of the workspace, it cannot do that.
    */
   readonly #plans = new Map<string, SharedPlan>();
+  /** The workspaces whose unfinished commands this sandbox has checked. */
+  readonly #searched = new Set<string>();
   readonly #repositories = new RepositorySearch();
   readonly #packages = new PackageRepositories(this.#repositories);
 
@@ -176,7 +193,7 @@ class Bubblewrap implements Sandbox {
     const canChange = view === 'workspace';
     // This call also waits until the sandbox has checked the repositories that the last command created.
     const packages = canChange ? await this.#packages.find(root) : [];
-    const shared = this.#enter(root, { writable, canChange, packages });
+    const shared = this.#enter(root, { writable, canChange, packages, home: home.folder });
     try {
       const folders = [root, ...writable];
       const plan = extendPlan(shared, {
@@ -221,20 +238,26 @@ class Bubblewrap implements Sandbox {
         ? watchNames(watched, kept, modes, newNames, hidden)
         : watchNames([], [], new Map(), undefined, hidden);
       const watch = { root, network, search: this.#repositories, packages: this.#packages };
-      const created = canChange && watchRepositories({ ...watch, known: plan.repositories });
+      const { harmless } = shared;
+      const before = { known: plan.repositories, guarded: readOnlyPaths(plan), harmless };
+      const created = canChange && watchRepositories({ ...watch, ...before });
       const finish = async () => {
         closeSync(filter);
         try {
           const changed = names.finish();
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.
-          return [...changed, ...(created ? await created.finish() : [])];
+          const notes = [...changed, ...(created ? await created.finish() : [])];
+          shared.unfinished?.forget();
+          if (canChange) this.#searched.add(root);
+          return notes;
         } finally {
           this.#leave(root, shared);
         }
       };
       const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
       const program = this.#program;
+      await harmless;
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },
         ...{ blocked, finish, isExposed: () => names.isExposed() },
@@ -272,12 +295,17 @@ class Bubblewrap implements Sandbox {
    */
   #enter(
     root: string,
-    { writable, canChange, packages }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'>,
+    {
+      writable,
+      canChange,
+      packages,
+      home,
+    }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'> & { readonly home: string },
   ): SharedPlan {
-    const known = this.#plans.get(root);
-    if (known !== undefined) {
-      known.users++;
-      return known;
+    const running = this.#plans.get(root);
+    if (running !== undefined) {
+      running.users++;
+      return running;
     }
     const { hide = [], protect = [], programs = [] } = this.#options;
     const places = { ...keyPlaces(process.env), hide, protect, programs };
@@ -287,14 +315,23 @@ class Bubblewrap implements Sandbox {
     const hidden = [...places.keys, ...hide].filter(
       (path) => !folders.writable.some((folder) => isInside(folder, path)),
     );
-    const plan = { ...guards, users: 1, hidden };
+    const isFirst = canChange && !this.#searched.has(root);
+    const unfinished = isFirst ? findUnfinished(home, homePrefix, root) : undefined;
+    const known = guards.repositories.filter((one) => unfinished?.wasKnown(one) ?? true);
+    const about = { root, known, guarded: readOnlyPaths(guards), search: repositories };
+    const harmless = harmlessRepositories(about);
+    const forget = canChange ? noteRunning(home, { root, known }) : undefined;
+    const ofCommands = { users: 1, hidden, harmless, forget, unfinished };
+    const plan = { ...guards, repositories: known, ...ofCommands };
     if (canChange) this.#plans.set(root, plan);
     return plan;
   }
 
   #leave(root: string, plan: SharedPlan): void {
     plan.users--;
-    if (plan.users === 0 && this.#plans.get(root) === plan) this.#plans.delete(root);
+    if (plan.users > 0 || this.#plans.get(root) !== plan) return;
+    this.#plans.delete(root);
+    plan.forget?.();
   }
 }
 

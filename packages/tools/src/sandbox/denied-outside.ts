@@ -32,6 +32,12 @@ export function isProgramPlace(path: string): boolean {
   return programFolders.some((folder) => isInside(folder, path) || isInside(path, folder));
 }
 
+/** True if a folder contains programs or libraries of the system. Without them, no command can run. */
+export function holdsPrograms(path: string): boolean {
+  const system = ['bin', 'sbin', 'lib', 'lib64'].map((name) => `/usr/${name}`);
+  return [...programFolders, ...system].some((folder) => isInside(path, folder));
+}
+
 /** Finds the absolute paths outside of the workspace. A pattern in the middle of a path cannot be hidden. */
 export async function findOutside(
   { root, rules, remembered }: PermissionPolicy,
@@ -84,4 +90,16 @@ export function findMounted(root: string, hide: readonly string[], max: number):
     if (!(error instanceof SandboxError)) throw error;
     return { hide: [], gap: error.message };
   }
+}
+
+/** Returns the links that lead to one of the paths, or to a folder that contains one of them. */
+export async function leadingTo(
+  links: readonly string[],
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  const targets = await Promise.all(links.map((link) => realpath(link).catch(() => undefined)));
+  return links.filter((_, at) => {
+    const target = targets[at];
+    return target !== undefined && paths.some((path) => isInside(target, path));
+  });
 }

@@ -1,7 +1,6 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { readGitSettings } from '../git/read-git-settings.ts';
+import { lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { SandboxError } from '../contract/sandbox.ts';
 import { bareNames } from '../git/repositories/read-folder.ts';
 import {
   type FoundRepository,
@@ -9,6 +8,8 @@ import {
   type RepositorySearch,
   tooManyRepositories,
 } from '../git/repositories/repository-search.ts';
+import { placesInSettings, userConfigFiles } from '../git/repositories/settings-places.ts';
+import { readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
 import { entryOf } from '../workspace/real-form.ts';
 
 /**
@@ -25,11 +26,11 @@ import { entryOf } from '../workspace/real-form.ts';
 export function gitPlaces(
   root: string,
   repositories: RepositorySearch,
-  { creates = false, hasMissing = false, packages = [] }: PlaceOptions = {},
+  { creates = false, packages = [] }: PlaceOptions = {},
 ): GitPlaces {
   const found = new Set<string>();
   const pinned = new Set<string>();
-  const search = { root, found, pinned, creates, hasMissing, seen: new Set<string>() };
+  const search = { root, found, pinned, creates, seen: new Set<string>() };
   const git = join(root, '.git');
   // If the workspace has a HEAD, git may treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
@@ -54,13 +55,11 @@ export function gitPlaces(
 }
 
 interface PlaceOptions {
-  /** If true, the function creates missing folders. Git accepts empty folders. Default: false. */
-  readonly creates?: boolean | undefined;
   /**
-   * If true, the result contains the folders `hooks`, `modules` and `worktrees` of repositories without them. The
-   * sandbox of Linux cannot guard a missing path, so it creates these folders instead. Default: false.
+   * If true, the function creates missing folders, such as `hooks`. The sandbox of Linux cannot guard a missing path,
+   * and git accepts empty folders. Default: false.
    */
-  readonly hasMissing?: boolean | undefined;
+  readonly creates?: boolean | undefined;
   /** The repositories in `node_modules` folders. Default: none. */
   readonly packages?: readonly FoundRepository[] | undefined;
 }
@@ -104,7 +103,6 @@ function foldersAbove(path: string): readonly string[] {
 interface Search {
   readonly root: string;
   readonly creates: boolean;
-  readonly hasMissing: boolean;
   readonly pinned: Set<string>;
   readonly found: Set<string>;
   readonly seen: Set<string>;
@@ -115,10 +113,31 @@ function addWorktree(worktree: string, search: Search): void {
   const git = join(worktree, '.git');
   const entry = entryOf(git);
   if (entry === undefined) return;
-  if (entry.isDirectory()) return addRepository(git, worktree, search);
-  search.found.add(git);
-  const target = /^gitdir:[ \t]*([^\r\n]+)/.exec(contentOf(git) ?? '')?.[1];
-  if (target !== undefined) addRepository(resolve(worktree, target), worktree, search);
+  if (!entry.isDirectory()) search.found.add(git);
+  addNamedFolder(readGitFolder(worktree), git, worktree, search);
+}
+
+/**
+ * Adds a repository whose folder is named in a file. Throws a `SandboxError` if git may use a different folder,
+ * because that folder would not be guarded.
+ */
+function addNamedFolder(
+  folder: ReturnType<typeof readGitFolder>,
+  file: string,
+  worktree: string,
+  search: Search,
+): void {
+  if (folder === 'unclear') throw unclearPath(file);
+  if (folder === undefined) return;
+  const { path, real = path } = folder;
+  // A link in the path is guarded too.
+  for (const git of new Set([path, real])) addRepository(git, worktree, search);
+}
+
+function unclearPath(file: string): SandboxError {
+  const why = 'its path has unusual characters, or it is no ordinary file';
+  const message = `Cannot protect the repository to which ${file} leads: ${why}. Replace the file, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path: file });
 }
 
 /**
@@ -132,86 +151,32 @@ function addBare(folder: string, search: Search): void {
 }
 
 function addRepository(git: string, worktree: string, search: Search): void {
-  const { root, found, seen, hasMissing } = search;
+  const { root, found, seen } = search;
   if (seen.has(git)) return;
   // Each repository can refer to two more, through `gitdir` and `commondir`.
   if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
   seen.add(git);
   const at = (name: string) => join(git, name);
-  const common = contentOf(at('commondir'))?.trim();
+  const common = readCommonFolder(git);
   // A linked worktree uses the settings and hooks of the common folder.
-  if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
+  addNamedFolder(common, at('commondir'), worktree, search);
   const isInside = search.creates && isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
-    if (hasMissing || entryOf(at(name)) !== undefined) found.add(at(name));
+    found.add(at(name));
   }
   addLinkedHooks(at('hooks'), found);
   // `remotes` and `branches` are old places for remotes. If a remote is a folder, `git push` runs the hooks
   // of that folder.
-  for (const name of ['config', 'commondir', 'remotes', 'branches']) found.add(at(name));
+  for (const name of ['config', 'config.worktree', 'commondir', 'remotes', 'branches'])
+    found.add(at(name));
   // When a rebase in progress continues, git runs the commands in its list.
-  for (const name of ['rebase-merge', 'rebase-apply', 'config.worktree'])
+  for (const name of ['rebase-merge', 'rebase-apply'])
     if (entryOf(at(name)) !== undefined) found.add(at(name));
-  const text = contentOf(at('config'));
-  if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
-    found.add(at('config.worktree'));
-  for (const file of [at('config'), at('config.worktree'), ...userConfigFiles(process.env)])
-    addNamed(file, { folders: [worktree, git], home: homedir(), found, read: new Set() });
-}
-
-/**
- * Returns the configuration files of the user and of the system. A relative path in them refers to the
- * workspace.
- */
-function userConfigFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const home = homedir();
-  const folder = env['XDG_CONFIG_HOME'] || join(home, '.config');
-  const named = [env['GIT_CONFIG_GLOBAL'], env['GIT_CONFIG_SYSTEM']].map((file) => file ?? '');
-  const usual = [join(home, '.gitconfig'), join(folder, 'git/config'), '/etc/gitconfig'];
-  return [...new Set([...usual, join(home, '.config/git/config'), ...named])].filter(isAbsolute);
-}
-
-interface NamedSearch {
-  /**
-   * The worktree and the git folder. Git runs most hooks in the worktree, but the hooks of `git push` in the
-   * git folder.
-   */
-  readonly folders: readonly [worktree: string, git: string];
-  readonly home: string;
-  readonly found: Set<string>;
-  readonly read: Set<string>;
-}
-
-/** Maximum number of files that one configuration can include. */
-const maxIncluded = 50;
-
-/** Adds the hook folders and the included files of a configuration file. */
-function addNamed(file: string, search: NamedSearch): void {
-  const { folders, home, found, read } = search;
-  if (read.has(file) || read.size > maxIncluded) return;
-  read.add(file);
-  const settings = readGitSettings(contentOf(file) ?? '');
-  // A repository can have its worktree in a different folder.
-  const worktrees = settings
-    .filter(({ section, key }) => section === 'core' && key === 'worktree')
-    .map(({ value }) => resolve(folders[1], value));
-  for (const { section, key, value } of settings) {
-    const path = value.replace(/^~(?=\/|$)/, home);
-    // `~user/` and `%(prefix)/` are outside the workspace.
-    if (path === '' || /^[~%]/.test(path)) continue;
-    if (section === 'core' && key === 'hookspath')
-      for (const folder of [...folders, ...worktrees]) {
-        const hooks = withoutHelpers(resolve(folder, path));
-        found.add(hooks);
-        addLinkedHooks(hooks, found);
-      }
-    if ((section === 'include' || section === 'includeif') && key === 'path') {
-      const included = resolve(dirname(file), path);
-      found.add(included);
-      addNamed(included, search);
-    }
-  }
+  const files = [at('config'), at('config.worktree'), ...userConfigFiles(process.env)];
+  const { hooks, included } = placesInSettings(files, [worktree, git]);
+  for (const place of [...hooks, ...included]) found.add(place);
+  for (const folder of hooks) addLinkedHooks(folder, found);
 }
 
 /** Maximum number of entries in a hook folder to check for links. Git has 28 hooks. */
@@ -225,14 +190,6 @@ function addLinkedHooks(folder: string, found: Set<string>): void {
   } catch {
     // The folder does not exist, or this user cannot list it.
   }
-}
-
-/**
- * Husky creates hooks in `.husky/_`. They run the file with the same name in the parent folder, so the parent
- * folder is returned.
- */
-function withoutHelpers(hooks: string): string {
-  return basename(hooks) === '_' ? dirname(hooks) : hooks;
 }
 
 /**
@@ -251,20 +208,6 @@ function createFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch {
-    // This process cannot create the folder, so a command cannot create it either.
-  }
-}
-
-/** Maximum size of a git file to read, in bytes. */
-const maxBytes = 1_048_576;
-
-/** Returns the content of a file. Returns undefined if the file does not exist or is too large. */
-function contentOf(path: string): string | undefined {
-  try {
-    // Git follows a link to a file, so this code also follows it.
-    const entry = statSync(path, { throwIfNoEntry: false });
-    return entry?.isFile() && entry.size <= maxBytes ? readFileSync(path, 'utf8') : undefined;
-  } catch {
-    return undefined;
+    // The command cannot write to the folder either, unless it changes the permissions. Then the name is watched.
   }
 }

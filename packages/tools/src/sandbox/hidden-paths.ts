@@ -14,7 +14,14 @@ import {
   pathMatcher,
 } from '../workspace/match-path.ts';
 import { escapeGlob, splitGlob } from '../workspace/real-globs.ts';
-import { type Found, findMounted, findOutside, isProgramPlace } from './denied-outside.ts';
+import {
+  type Found,
+  findMounted,
+  findOutside,
+  holdsPrograms,
+  isProgramPlace,
+  leadingTo,
+} from './denied-outside.ts';
 import { isInClosedView } from './places/closed-view.ts';
 
 /** The paths that the rules of a policy deny for commands. */
@@ -74,31 +81,26 @@ export async function findDeniedPaths(
   return { hide, pin, links: kept, ...(all !== undefined && { gap: all }) };
 }
 
-/** Returns the links that lead to one of the paths, or to a folder that contains one of them. */
-async function leadingTo(
-  links: readonly string[],
-  paths: readonly string[],
-): Promise<readonly string[]> {
-  const targets = await Promise.all(links.map((link) => realpath(link).catch(() => undefined)));
-  return links.filter((_, at) => {
-    const target = targets[at];
-    return target !== undefined && paths.some((path) => isInside(target, path));
-  });
-}
-
 /**
  * Finds the denied paths outside of the workspace that a command in the closed view can reach. `searches` is true if
- * the workspace must be searched for links too, or for the denied paths in it.
+ * the workspace must be searched for links too, or for the denied paths in it. Nobody approves a command in the closed
+ * view, so the result also has the paths that tools may not read without asking.
  */
 export async function findDeniedInClosedView(
   policy: PermissionPolicy,
   tool: string,
   searches: boolean,
 ): Promise<Found> {
-  const globs = policy.deniedPaths(tool);
-  if (globs.length === 0) return nothing;
-  if (searches) return findDeniedPaths(policy, tool);
-  return findOutside(policy, globs, { isReached: isInClosedView, searchesLinks: false });
+  const options = { isReached: isInClosedView, searchesLinks: false };
+  const denied = searches
+    ? await findDeniedPaths(policy, tool)
+    : await findOutside(policy, policy.deniedPaths(tool), options);
+  const asked = policy.askedPaths('read').filter(({ decision }) => decision === 'ask');
+  const unread = [...policy.deniedPaths('read'), ...asked.map(({ glob }) => glob)];
+  const more = await findOutside(policy, unread, options);
+  const holder = more.hide.find(holdsPrograms);
+  const gap = denied.gap ?? more.gap ?? (holder && `${holder} has programs of the system`);
+  return { hide: [...new Set([...denied.hide, ...more.hide])], gap };
 }
 
 type SearchRules = Pick<PermissionPolicy, 'mayReach' | 'deniedPaths' | 'deniedEntries'> & {

@@ -3,6 +3,7 @@ import { toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { testPlace } from '../testing/tool-context.ts';
@@ -14,9 +15,15 @@ import { unaskedReading } from './unasked-reading.ts';
 // sandbox.
 
 async function ruling(root: string, rule: string, command: string, field: string) {
-  const workspace = createWorkspace({ root });
   const [tool = '', words = ''] = rule.split(':');
-  const rules = [{ tool, command: words, decision: 'allow' }] as const;
+  return rulingWith([{ tool, command: words, decision: 'allow' }], { root, command, field });
+}
+
+async function rulingWith(
+  rules: readonly PermissionRule[],
+  { root, command, field }: Readonly<Record<'root' | 'command' | 'field', string>>,
+) {
+  const workspace = createWorkspace({ root });
   const policy = permissionPolicy({ root, rules, freeReading: true });
   const byPolicy = approveByPolicy(policy, workspace);
   const reading = unaskedReading(() => policy);
@@ -58,5 +65,28 @@ test.for(calls)(
   'the rule %s allows `%s` in a harmless repository',
   async ([rule, command, field]) => {
     expect(await ruling(repository(), rule, command, field)).toMatchObject({ decision: 'allow' });
+  },
+);
+
+test.each([
+  ['ask', 'touch x', 'network'],
+  ['ask', 'touch x', 'outside_sandbox'],
+  ['deny', 'env touch x', 'network'],
+  ['deny', 'env touch x', 'outside_sandbox'],
+  ['deny', 'sh -c "touch x"', 'network'],
+  ['deny', 't{ouch,} x', 'network'],
+] as const)(
+  '18.777: attack: a rule with %s for `touch` is ignored for `%s` with %s',
+  async (decision, command, field) => {
+    const allowed = ['bash', 'bash+network', 'bash+outside'].map(
+      (tool) => ({ tool, decision: 'allow' }) as const,
+    );
+    const at = { root: repository(), command, field };
+    for (const rule of [
+      { tool: 'bash', command: 'touch', decision },
+      { command: 'touch', decision },
+    ] as const)
+      expect(await rulingWith([...allowed, rule], at)).toMatchObject({ decision: 'ask' });
+    expect(await rulingWith(allowed, at)).toMatchObject({ decision: 'allow' });
   },
 );

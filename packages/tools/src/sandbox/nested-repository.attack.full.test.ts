@@ -210,6 +210,41 @@ const attacks: readonly Attack[] = [
     ],
     in: 'sub',
   },
+  ...['modules', 'worktrees'].map((name) => ({
+    title: `18.842: a .git file that leads into ${name} of a linked worktree`,
+    commands: [
+      'git init -q w; mkdir -p v/.git; echo ../../w/.git > v/.git/commondir; echo ref: refs/heads/main > v/.git/HEAD',
+      `mkdir x; ${hidden('y')}; mkdir v/.git/${name}; mv y/.git v/.git/${name}/evil; git config -f v/.git/${name}/evil/config core.worktree ../../../../x; echo gitdir: ../v/.git/${name}/evil > x/.git; ${add('x')}`,
+    ],
+  })),
+  {
+    title: '18.843: config.worktree of a linked worktree',
+    commands: [
+      `git init -q w; (cd w; ${commit}); git -C w config extensions.worktreeConfig true; mkdir -p v/.git; echo ../../w/.git > v/.git/commondir; cp w/.git/HEAD v/.git`,
+      `git config -f v/.git/config.worktree ${evil}; ${add('v')}`,
+    ],
+  },
+  {
+    title: '18.844: a path that starts with a space',
+    commands: [
+      `git init -q m; (cd m; ${commit}); mkdir -p 'x/ m/.git'; mv m/.git 'x/ m/.git/meta'; echo 'gitdir:  m/.git/meta' > x/.git; ${add('x')}`,
+      `git config -f 'x/ m/.git/meta/config' core.worktree ../../..; git config -f 'x/ m/.git/meta/config' ${evil}`,
+    ],
+  },
+  {
+    title: '18.844: a known path that starts with a space',
+    before: `git init -q m; (cd m; ${commit}); mkdir -p 'x/ m/.git'; mv m/.git 'x/ m/.git/meta'; echo 'gitdir:  m/.git/meta' > x/.git; ${add('x')}`,
+    commands: [
+      `git config -f 'x/ m/.git/meta/config' core.worktree ../../..; git config -f 'x/ m/.git/meta/config' ${evil}`,
+    ],
+  },
+  {
+    title: '18.845: hooks in a folder that could not be changed',
+    commands: [
+      `git init -q v; (cd v; echo a > a; git add a; ${commit}; touch -d @1 a); rm -r v/.git/hooks; ${add('v')}; chmod 0555 v/.git`,
+      `chmod 0755 v/.git; mkdir v/.git/hooks; cp evil.sh v/.git/hooks/post-index-change`,
+    ],
+  },
 ];
 
 /** Creates a repository with a program that leaves a trace outside of the workspace. */

@@ -100,6 +100,66 @@ test.for([
   expect(other).toMatchObject({ decision: 'allow', place: 'closed' });
 });
 
+describe('18.781: attack: a line follows a link that it does not name', () => {
+  function linked(): string {
+    const root = workspace();
+    writeTree(root, { 'd1/a': '', 'd2/x': '1', 'sub/a.txt': 'a', 'a.txt': 'a', list: 'd1/x' });
+    symlinkSync('/etc/passwd', join(root, 'd1/x'));
+    symlinkSync('/etc/passwd', join(root, 'out'));
+    symlinkSync('/etc/passwd', join(root, 'sub/o2'));
+    return root;
+  }
+
+  test.for([
+    ...[
+      'diff d1 d2',
+      'diff -r d1 d2',
+      'diff -0r d1 d2',
+      'diff d1 a.txt',
+      'cd sub && diff a.txt a.txt',
+    ],
+    ...[
+      'diff --from-file=d1 d2',
+      'grep --der root: d1',
+      'grep --dere root: d1',
+      'grep -5R root d1',
+    ],
+    ...['hexdump -fout a.txt', 'grep -fout a.txt', 'du -Xout', 'strings @o2', 'strings @list'],
+    ...['cd -P sub && strings @o2', 'cd -- sub && cat a.txt', 'cd && cat a.txt', 'ls --der d1'],
+    ...['du --de d1', 'wc --files0-from=list', 'md5sum -c list', 'jq -n \'include "x"; .\''],
+    ...['jq -Ld1 . a.txt', 'tree -5l', 'grep --file=sub/o2 a.txt', 'cut --files=a.txt:out a.txt'],
+  ])('%s', async (command) => {
+    expect(await agentIn(linked()).decide({ command })).toMatchObject({ decision: 'ask' });
+  });
+
+  test.for([
+    ...[
+      'grep -rn root: d1',
+      'diff a.txt sub/a.txt',
+      'ls -R',
+      'ls -d --directory d1',
+      'cd sub && ls',
+    ],
+    ...['strings a.txt', 'jq . a.txt', 'grep -c output a.txt', 'nl a.txt'],
+  ])('%s follows none', async (command) => {
+    expect(await agentIn(linked()).decide({ command })).toMatchObject({ decision: 'allow' });
+  });
+
+  test('the closed view hides the system files about which a rule asks', async () => {
+    const root = workspace();
+    const path = '/usr/share';
+    for (const rule of [{ path }, { path: `${path}/**` }, { tool: 'read', path }])
+      for (const decision of ['ask', 'deny'] as const)
+        expect(await agentIn(root, [{ ...rule, decision }]).hidden('nl package.json')).toContain(
+          path,
+        );
+    for (const place of ['/usr/**', '/usr/bin/**', '/usr/share/*/x'])
+      expect(
+        await agentIn(root, [{ path: place, decision: 'ask' }]).hidden('nl package.json'),
+      ).toBeUndefined();
+  });
+});
+
 test('a workspace with too many files is asked about', async () => {
   const root = temporaryFolder();
   const many = Array.from({ length: 600 }, (_, index) => [`${index}/.env`, ''] as const);

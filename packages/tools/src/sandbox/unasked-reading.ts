@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { CheckedToolCall, StepInfo } from '@millrace/agent';
 import type { SandboxRequest } from '../contract/sandbox.ts';
 import { errorCodeOf } from '../contract/workspace-error.ts';
-import { commandOf, type PolicyCall } from '../permissions/decide.ts';
+import { commandOf, type PolicyCall, type PolicyDecision } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { isProtectedName, protectedNames } from '../permissions/protected-paths.ts';
@@ -94,6 +94,21 @@ export type ReadingPlace =
       Pick<SandboxRequest, 'hideNew' | 'protect' | 'protectNew'>)
   | { readonly place: 'refused' };
 
+/**
+ * Returns the fields of a sandbox request that confine a command to its place. It passes on all fields, so no caller
+ * can forget one of them.
+ */
+export function confinementOf(
+  place: Exclude<ReadingPlace, { readonly place: 'refused' }>,
+): Omit<SandboxRequest, 'root' | 'command' | 'env' | 'network' | 'show'> {
+  if (place.place === 'closed') {
+    const { place: view, ...fields } = place;
+    return { ...fields, view };
+  }
+  const { place: _place, getsEnv: _getsEnv, ...fields } = place;
+  return fields;
+}
+
 /** Maximum number of allowed calls that have not started yet. More calls need an approval. */
 const maxAllowed = 10_000;
 
@@ -137,7 +152,8 @@ export function unaskedReading(
     if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
       return undefined;
     const found = await findUnreadable(policy, mayReachPackages(line));
-    if (found === undefined || mayFollow(line, found.leaving)) return undefined;
+    if (found === undefined || (await mayFollow(line, found.leaving, policy.root)))
+      return undefined;
     const { tool } = call;
     // A rule such as `**/conf/*.key` also denies files below a link, which only a search finds.
     const isDeep = policy.deniedPaths(tool).some((glob) => /(?:^|\/)\*\*\/.*\//.test(glob));
@@ -244,8 +260,11 @@ async function unreadableBeside(
 
 /** True if a rule allows the call. The call may then run in the profile of the sandbox. */
 function isAllowedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
-  const { decision, readOnlyCommands } = policy.decide(call);
-  return asksForMore(call) === undefined && decision === 'allow' && readOnlyCommands === undefined;
+  return asksForMore(call) === undefined && isAllowedWithoutReading(policy.decide(call));
+}
+
+function isAllowedWithoutReading({ decision, readOnlyCommands = [] }: PolicyDecision): boolean {
+  return decision === 'allow' && readOnlyCommands.every(({ isByRule }) => isByRule);
 }
 
 /**
@@ -263,8 +282,8 @@ export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | unde
 
 /** True if a rule allows, asks about or denies the call or one of its commands. */
 function isDecidedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
-  const { decision, readOnlyCommands } = policy.decide(call);
-  if (decision === 'deny' || (decision === 'allow' && readOnlyCommands === undefined)) return true;
+  const decided = policy.decide(call);
+  if (decided.decision === 'deny' || isAllowedWithoutReading(decided)) return true;
   // Adds a first rule that allows all commands. If the decision is still not `allow`, a later rule asks or
   // denies. `hidesDenied` is true, because the closed sandbox hides all denied paths.
   const allowing = { tool: call.tool, decision: 'allow' } as const;
@@ -308,14 +327,16 @@ function pathsIn(text: string): readonly string[] {
 /** Maximum number of folders in which the commands of a line may run. */
 const maxVisited = 64;
 
-/** Returns the folders in which the commands of the line may run. Returns undefined if there are too many. */
+/** Returns the folders in which the commands of the line may run. Returns undefined if they are unclear or too many. */
 function visitedFolders(
   root: string,
   parts: readonly (readonly Word[])[],
 ): readonly string[] | undefined {
   let folders: readonly string[] = [root];
-  for (const [program, target] of parts) {
-    if (program?.text !== 'cd' || target === undefined) continue;
+  for (const [program, target, ...more] of parts) {
+    if (program?.text !== 'cd') continue;
+    // An option such as `-P` is no folder, and without a folder, `cd` changes to the home folder.
+    if (target === undefined || more.length > 0 || target.text.startsWith('-')) return undefined;
     folders = [...folders, ...folders.map((folder) => resolve(folder, target.text))];
     if (folders.length > maxVisited) return undefined;
   }

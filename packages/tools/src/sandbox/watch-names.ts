@@ -5,14 +5,13 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   symlinkSync,
   watch,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isHarmlessChange } from '../git/git-config.ts';
-import { isKeptName, keptNames } from '../workspace/kept-names.ts';
+import { isKeptName, moveAway } from '../workspace/kept-names.ts';
 import type { KeptFile, KeptPlace, WatchedName } from './protected-paths.ts';
 
 /** Watches paths while a command runs. */
@@ -404,19 +403,6 @@ function isAsBefore(path: string, file: KeptFile | undefined): boolean {
   } catch {
     return false;
   }
-}
-
-/** Renames a file, and returns its new path. Returns undefined if the file cannot be renamed. */
-function moveAway(path: string): string | undefined {
-  for (const name of keptNames(basename(path)))
-    try {
-      const away = join(dirname(path), name);
-      renameSync(path, away);
-      return away;
-    } catch {
-      // The name can be too long. The next name is shorter.
-    }
-  return undefined;
 }
 
 /**

@@ -52,6 +52,18 @@ test.for(keys)('a key is masked: $0', ([key, secret]) => {
   }
 });
 
+// The arguments of a call are stored as JSON, so a line break before a key is a backslash and a letter.
+test.for(keys)('18.841: attack: a key after an escape of JSON is masked: $0', ([key, secret]) => {
+  const lines = ['\n', '\t', '\r\n', '\u0000', '\u00e9'].map((before) => `KEYS=${before}${key}\n`);
+  for (const text of lines) {
+    const once = JSON.stringify(text);
+    for (const json of [once, JSON.stringify(once)]) {
+      expect(whole(json)).not.toContain(secret);
+      expect(mask([...Buffer.from(json)].map((byte) => Uint8Array.of(byte)))).toBe(whole(json));
+    }
+  }
+});
+
 test.each([
   'a task-management-system-with-a-long-name',
   'https://example.com:8080/a@b?c=d:e@f',
@@ -78,7 +90,20 @@ test('text is shown at once unless it may be the start of a key', () => {
 describe('however the output is cut', () => {
   const noise = fc.oneof(
     fc.string({ maxLength: 20 }),
-    fc.constantFrom('sk-', 'ghp_', 'eyJ', '://', '-----BEGIN ', 'correct ', ' ', '\n', '.', 'a'),
+    fc.constantFrom(
+      'sk-',
+      'ghp_',
+      'eyJ',
+      '://',
+      '-----BEGIN ',
+      'correct ',
+      ' ',
+      '\n',
+      '.',
+      'a',
+      '\\n',
+      '\\u00e9',
+    ),
   );
   const piece = fc.oneof(noise, fc.constantFrom(...keys.map(([key]) => ` ${key} `)));
   const output = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));

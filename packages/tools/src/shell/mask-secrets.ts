@@ -164,6 +164,19 @@ const anyStart =
  * incomplete start.
  */
 const maxPartOfStart = 15;
+/**
+ * Matches the end of a text after which a key can start: any character except a letter or digit, or an escape of
+ * JSON, such as the two characters of a line break.
+ */
+const endOfWord = /(?:^|[^A-Za-z0-9]|\\(?:[bfnrt]|u[0-9A-Fa-f]{4}))$/;
+const maxEscapeLength = 6;
+
+/** Returns the last characters before a position. `before` is the end of the text before this text. */
+function endBefore(text: string, at: number, before: string): string {
+  if (at >= maxEscapeLength) return text.slice(at - maxEscapeLength, at);
+  return (before + text.slice(0, at)).slice(-maxEscapeLength);
+}
+
 /** Matches the rest of a key of any form. */
 const restOfKey = /[\w.-]*/y;
 /**
@@ -218,14 +231,14 @@ function maskKeys(): Step {
         at = found.to;
         if (found.kind === 'open') {
           kept = text.slice(found.from);
-          before = found.from > 0 ? text.charAt(found.from - 1) : before;
+          before = endBefore(text, found.from, before);
           return shown.join('');
         }
         if (found.kind === 'key') state = 'rest of a key';
         if (found.kind === 'private key') [state, masked] = ['private key', 0];
       }
     }
-    if (text !== '') before = text.slice(-1);
+    before = endBefore(text, text.length, before);
     return shown.join('');
   };
 }
@@ -245,11 +258,10 @@ function findSecret(text: string, start: number, before: string, isLast: boolean
   for (let match = anyStart.exec(text); match !== null; match = anyStart.exec(text)) {
     const from = match.index;
     const [found] = match;
-    const previous = from === 0 ? before : text.charAt(from - 1);
     if (found === '://' || found === '-----BEGIN ') {
       const secret = found === '://' ? findPassword(text, from) : findPrivateKey(text, from);
       if (secret !== undefined && (secret.kind !== 'open' || !isLast)) return secret;
-    } else if (!/[A-Za-z0-9]/.test(previous)) {
+    } else if (endOfWord.test(endBefore(text, from, before))) {
       if (found === 'eyJ') {
         if (from < noTokenBefore) continue;
         noTokenBefore = endOfMatch(tokenHeader, text, from) ?? from;

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../git/run-git.ts';
-import { createPrivateFolder } from '../sandbox/private-folder.ts';
+import { createPrivateFolder } from '../sandbox/private/private-folder.ts';
 
 interface PipeEnds {
   /** A non-blocking file descriptor for reading. The caller must close it. */

@@ -5,10 +5,10 @@ import {
   SandboxError,
   type SandboxRequest,
 } from '../contract/sandbox.ts';
-import { protectGitLine } from '../git/protect-git-line.ts';
+import { protectReadingLine } from '../git/protect-reading-line.ts';
 import type { CommandFiles } from '../rewind/command-files.ts';
 import { explainFailure } from '../sandbox/explain-failure.ts';
-import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
+import { asksForMore, confinementOf, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CommandOutcome, findShell, runCommand, shellCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv, withoutOwnLibraries } from './safe-env.ts';
 
@@ -68,10 +68,10 @@ export async function prepareCommand(
   const { command } = input;
   const inherited = withoutOwnLibraries(process.env, workspace.root);
   const own = traceEnv(safeEnv(inherited, settings.env), trace);
-  const env = await protectGitLine(command, own, workspace.root);
+  const env = await protectReadingLine(command, own, workspace.root);
   const shell = await findShell(settings.shell, workspace.root, env['PATH']);
   const fewer = traceEnv(safeEnv(inherited), trace);
-  const unasked = await protectGitLine(command, fewer, workspace.root);
+  const unasked = await protectReadingLine(command, fewer, workspace.root);
   const confinement = await confine(
     input,
     idempotencyKey,
@@ -136,15 +136,14 @@ async function confine(
   }
   const chosen = await reading?.placeOf(call, key);
   if (chosen?.place === 'refused') throw cannotConfine(root);
-  const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
-  const { pin, links, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
-  const { hide, hideNew } = chosen ?? {};
+  const confinement = chosen === undefined ? {} : confinementOf(chosen);
+  const { view = sandbox.profile } = confinement;
   // Without `reading`, a person approves each command.
   const getsEnv = chosen === undefined || (chosen.place === 'profile' && chosen.getsEnv === true);
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide, hideNew, pin, links, protect, protectNew },
+    ...{ ...confinement, root, command, view, network },
     env: getsEnv ? env : unasked,
   });
   return { prepared, view, network };

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
+import { renameNewRepositories } from '../git/repositories/new-repositories.ts';
 import { checkOpenWatches } from '../sandbox/watch-names.ts';
 
 // Each command starts as the leader of a new process session. Its child processes stay in that session unless
@@ -120,7 +121,12 @@ const maxLooks = 1000;
  * });
  */
 export function endCommandsNow(): readonly string[] {
-  if (running.size === 0) return [];
+  if (running.size > 0) killNow();
+  // The check of a command that has ended may still run.
+  return [...checkOpenWatches(), ...renameNewRepositories()];
+}
+
+function killNow(): void {
   const started = [...running].flatMap((leader) => [
     leader,
     ...descendantsOf(leader).map(({ pid }) => pid),
@@ -133,7 +139,6 @@ export function endCommandsNow(): readonly string[] {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let looks = 0; looks < maxLooks && started.some(isAlive); looks++)
     Atomics.wait(pause, 0, 0, 1);
-  return checkOpenWatches();
 }
 
 function nextPoll(): Promise<void> {

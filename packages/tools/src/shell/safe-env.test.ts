@@ -68,7 +68,8 @@ test('a proxy is passed on only without a password', () => {
 });
 
 test('the closed list is passed on, in any letter case', () => {
-  const listed = own(['PATH', 'HOME', 'LANG', 'LC_ALL', 'lc_ctype', 'TERM', 'TMPDIR', 'TZ', 'CI']);
+  const plain = own(['PATH', 'HOME', 'LANG', 'lc_ctype', 'TERM', 'TMPDIR', 'TZ', 'CI']);
+  const listed = { ...plain, LC_ALL: 'C' };
   const tools = own(['NVM_DIR', 'CARGO_HOME', 'GOPATH', 'JAVA_HOME', 'VIRTUAL_ENV', 'no_proxy']);
   expect(safeEnv({ ...listed, ...tools })).toEqual({ ...listed, ...tools });
 });
@@ -85,4 +86,41 @@ test('a secret is passed on if it is allowed by name or set', () => {
     A_TOKEN: 'a',
     D_TOKEN: 'd',
   });
+});
+
+test.each([
+  ...[
+    'zh_CN.GBK',
+    'zh_CN.GB18030',
+    'zh_TW.BIG5',
+    'zh_TW',
+    'ja_JP.SJIS',
+    'ko_KR.johab',
+    'japanese.sjis',
+  ],
+  ...['ja_JP.eucJP', 'x.UTF-8.GBK', '/tmp/x'],
+])(
+  '18.782: attack: in the locale %s, bash reads a backslash as a part of a character',
+  (locale) => {
+    for (const name of ['LC_ALL', 'LC_CTYPE', 'LANG'])
+      expect(safeEnv({ [name]: locale, LANG: locale })['LC_ALL']).toBe('C.UTF-8');
+    const both = safeEnv({ LC_ALL: '', LC_CTYPE: locale, LANG: 'C' });
+    expect(both['LC_ALL']).toBe('C.UTF-8');
+  },
+);
+
+test.each(['C', 'POSIX', '', 'C.UTF-8', 'de_DE.utf8', 'de_DE.ISO-8859-15@euro', 'ru_RU.KOI8-R'])(
+  'the locale %j is kept',
+  (locale) => {
+    expect(safeEnv({ LC_ALL: locale, LANG: 'zh_CN.GBK' })).toEqual(
+      locale === ''
+        ? { LC_ALL: 'C.UTF-8', LANG: 'zh_CN.GBK' }
+        : { LC_ALL: locale, LANG: 'zh_CN.GBK' },
+    );
+  },
+);
+
+test('a user can set another locale for commands', () => {
+  const set = { LC_ALL: 'zh_CN.GBK' };
+  expect(safeEnv({ LANG: 'C' }, { set })['LC_ALL']).toBe('zh_CN.GBK');
 });

@@ -109,7 +109,8 @@ export function looksSecret(name: string, value: string): boolean {
 
 /**
  * Returns the environment for a command: the variables of a fixed list, without values that look like
- * secrets. Then it adds the variables in `allow` and `set`.
+ * secrets. Then it adds the variables in `allow` and `set`. In a locale whose character set the policy does not
+ * read as bash does, `LC_ALL` is `C.UTF-8`.
  */
 export function safeEnv(
   own: Readonly<Record<string, string | undefined>>,
@@ -121,7 +122,19 @@ export function safeEnv(
   const kept = given.filter(
     ([name, value]) => allow.includes(name) || (isPassed(name) && !looksSecret(name, value)),
   );
-  return { ...Object.fromEntries(kept), ...set };
+  return { ...withKnownCharset(Object.fromEntries(kept)), ...set };
+}
+
+/**
+ * Matches the locales whose character set is UTF-8, or has one byte for each character. In others, such as GBK and
+ * BIG5, a backslash can be the second byte of a character. Bash then splits a line in another way than the policy.
+ */
+const knownLocale =
+  /^(?:C|POSIX)?$|\.(?:utf-?8|ascii|us-ascii|iso-?8859-?\d+|koi8-?[rtu]|cp125\d)(?:@\w+)?$/i;
+
+function withKnownCharset(env: Record<string, string>): Record<string, string> {
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
+  return knownLocale.test(locale) ? env : { ...env, LC_ALL: 'C.UTF-8' };
 }
 
 /**

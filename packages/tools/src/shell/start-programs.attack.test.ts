@@ -38,3 +38,27 @@ test.for(['mkfifo', 'bash'])(
     expect(existsSync(mark) ? readFileSync(mark, 'utf8') : 'did not run').toBe('did not run');
   },
 );
+
+test('18.890: attack: a known program is a script that starts a program of the repository', async () => {
+  const { root, mark } = repositoryWithProgram('helper', '/bin/true');
+  const tools = temporaryFolder();
+  writeTree(tools, { du: '#!/bin/sh\nhelper\necho size\n' });
+  chmodSync(join(tools, 'du'), 0o755);
+  setVariable(
+    'PATH',
+    `${process.env['PATH']?.replace(delimiter, `${delimiter}${tools}${delimiter}`)}`,
+  );
+  const run = async (command: string) =>
+    (await runTool(bashTool({ workspace: { root } }), { command })).text;
+  expect(await run('du && pwd')).toContain('size');
+  expect(existsSync(mark)).toBe(false);
+  // A person approves every line that does more than read. Its programs can start programs of the repository.
+  expect(await run('du; touch a')).toContain('size');
+  expect(existsSync(mark)).toBe(true);
+});
+
+test('a line that only reads can run a program of the repository after a person approved it', async () => {
+  const { root, mark } = repositoryWithProgram('wc', '/usr/bin/wc');
+  await runTool(bashTool({ workspace: { root } }), { command: 'echo a | wc -c' });
+  expect(existsSync(mark)).toBe(true);
+});

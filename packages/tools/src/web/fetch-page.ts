@@ -38,6 +38,9 @@ export type FetchedPage =
   | { readonly type: 'moved'; readonly to: string }
   | { readonly type: 'not_text'; readonly mimeType: string };
 
+/** Maximum length of the URL of a page. */
+export const maxUrlLength = 2000;
+
 /** Fetches a page. It follows redirects on the same host. */
 export async function fetchPage(start: URL, limits: FetchLimits): Promise<FetchedPage> {
   let url = start;
@@ -50,6 +53,8 @@ export async function fetchPage(start: URL, limits: FetchLimits): Promise<Fetche
     response.destroy();
     const next = URL.parse(location, url.href);
     if (next === null) throw new Error('it redirects to an invalid URL');
+    if (next.href.length > maxUrlLength)
+      throw new Error(`it redirects to a URL of more than ${maxUrlLength} characters`);
     if (!/^https?:$/.test(next.protocol)) throw new Error(`it redirects to ${next.protocol}`);
     const isDowngrade = url.protocol === 'https:' && next.protocol === 'http:';
     if (next.host !== url.host && !isUpgrade(url, next)) return { type: 'moved', to: next.href };

@@ -16,15 +16,21 @@ const blocks = new Set(
   ),
 );
 
+/** Maximum length of the text of a page. A page can repeat a short tag that becomes a long text. */
+const maxTextLength = 1_000_000;
+
+/** A link to a longer address is shown without its address. */
+const maxLinkLength = 2000;
+
 /**
  * Converts an HTML page to plain text with a few Markdown marks: headings, list items, code and links. The
- * time is proportional to the length of the page.
+ * time is proportional to the length of the page. The text ends after `maxTextLength`.
  *
  * @param base - The URL of the page. Relative links refer to it.
  */
 export function pageText(html: string, base: string): string {
   const page = new TextBuilder(base);
-  for (let at = 0; at < html.length; ) {
+  for (let at = 0; at < html.length && page.length < maxTextLength; ) {
     const open = html.indexOf('<', at);
     page.text(html.slice(at, open === -1 ? html.length : open));
     if (open === -1) break;
@@ -48,18 +54,30 @@ class TextBuilder {
   readonly #parts: string[] = [];
   readonly #links: (string | undefined)[] = [];
   #codeDepth = 0;
+  #length = 0;
 
   constructor(base: string) {
     this.#base = base;
   }
 
+  get length(): number {
+    return this.#length;
+  }
+
+  #push(...texts: readonly string[]): void {
+    for (const text of texts) {
+      this.#parts.push(text);
+      this.#length += text.length;
+    }
+  }
+
   text(raw: string): void {
     if (raw === '') return;
     const decoded = decodeEntities(raw);
-    if (this.#codeDepth > 0) return void this.#parts.push(decoded);
+    if (this.#codeDepth > 0) return void this.#push(decoded);
     const isLineStart = this.#parts.at(-1)?.endsWith('\n') ?? true;
     const line = decoded.replace(/\s+/g, ' ');
-    this.#parts.push(isLineStart ? line.trimStart() : line);
+    this.#push(isLineStart ? line.trimStart() : line);
   }
 
   /** Handles the tag at a position. Returns the position after it. */
@@ -80,32 +98,34 @@ class TextBuilder {
 
   #mark(name: string, isClosing: boolean, tag: string): void {
     const heading = /^h([1-6])$/.exec(name)?.[1];
-    if (heading !== undefined)
-      this.#parts.push('\n\n', isClosing ? '' : `${'#'.repeat(+heading)} `);
+    if (heading !== undefined) this.#push('\n\n', isClosing ? '' : `${'#'.repeat(+heading)} `);
     else if (name === 'pre') {
       this.#codeDepth = Math.max(0, this.#codeDepth + (isClosing ? -1 : 1));
-      this.#parts.push('\n```\n');
-    } else if (name === 'code' && this.#codeDepth === 0) this.#parts.push('`');
-    else if (name === 'li') this.#parts.push(isClosing ? '' : '\n- ');
-    else if (name === 'br') this.#parts.push('\n');
-    else if (name === 'td' || name === 'th') this.#parts.push(isClosing ? ' | ' : '');
+      this.#push('\n```\n');
+    } else if (name === 'code' && this.#codeDepth === 0) this.#push('`');
+    else if (name === 'li') this.#push(isClosing ? '' : '\n- ');
+    else if (name === 'br') this.#push('\n');
+    else if (name === 'td' || name === 'th') this.#push(isClosing ? ' | ' : '');
     else if (name === 'a') this.#link(isClosing, tag);
-    else if (blocks.has(name)) this.#parts.push(name === 'tr' ? '\n' : '\n\n');
+    else if (blocks.has(name)) this.#push(name === 'tr' ? '\n' : '\n\n');
   }
 
   #link(isClosing: boolean, tag: string): void {
     if (isClosing) {
       const target = this.#links.pop();
-      if (target !== undefined) this.#parts.push(`](${target})`);
+      if (target !== undefined) this.#push(`](${target})`);
       return;
     }
     const [, , double, single, bare] =
       /\shref\s*=\s*("([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(tag) ?? [];
     const target = URL.parse(decodeEntities(double ?? single ?? bare ?? ''), this.#base);
     const isUseful =
-      target !== null && /^https?:$/.test(target.protocol) && !/href\s*=\s*["']?#/i.test(tag);
+      target !== null &&
+      target.href.length <= maxLinkLength &&
+      /^https?:$/.test(target.protocol) &&
+      !/href\s*=\s*["']?#/i.test(tag);
     this.#links.push(isUseful ? target.href : undefined);
-    if (isUseful) this.#parts.push('[');
+    if (isUseful) this.#push('[');
   }
 
   result(): string {

@@ -1,7 +1,7 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import { assertKnownOptions } from '../known-options.ts';
-import { type FetchedPage, fetchPage } from './fetch-page.ts';
+import { type FetchedPage, fetchPage, maxUrlLength } from './fetch-page.ts';
 import { pageText, pageTitle } from './page-text.ts';
 import { anyLookup, publicLookup, systemResolver } from './public-address.ts';
 
@@ -25,7 +25,6 @@ export interface WebFetchInput {
   readonly url: string;
 }
 
-const maxUrlLength = 2000;
 const maxRedirects = 5;
 const input = z.object({
   url: z

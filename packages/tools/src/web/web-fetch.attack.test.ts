@@ -52,6 +52,21 @@ describe('web_fetch', () => {
     expect((await fetchPage(`${url}/loop`)).text).toContain('more than 5 times');
   });
 
+  test('18.859: attack: many short links become many long addresses', async () => {
+    const long = `/${'a'.repeat(1900)}/`;
+    const url = await serve((request, response) => {
+      if (request.url === '/far')
+        return void response.writeHead(302, { location: `/${'a'.repeat(14_000)}` }).end();
+      if (request.url !== long) return void response.writeHead(302, { location: long }).end();
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<a href=x>a</a>'.repeat(300_000));
+    });
+    const { value } = await fetchPage(`${url}/`);
+    expect(value).toMatchObject({ status: 200 });
+    expect(pageText('<a href=x>a</a>'.repeat(300_000), url + long).length).toBeLessThan(1_100_000);
+    expect((await fetchPage(`${url}/far`)).text).toContain('a URL of more than 2000 characters');
+  });
+
   test('attack: a small compressed page that becomes very large is cut', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, 'a'));
     const url = await serve((_request, response) => {
@@ -159,7 +174,20 @@ describe('the policy decides by host', () => {
     expect(policy.ruleFor(call, 'allow')).toEqual(docs);
   });
 
-  test.each(['https://docs.example', 'a b', '', '*', 'a/b', '*.*'])(
+  test.each([
+    ['b\u00fccher.example', 'https://B\u00dcCHER.example/?q=1'],
+    ['b\u00fccher.example', 'https://xn--bcher-kva.example.'],
+    ['*.b\u00fccher.example', 'https://a.xn--bcher-kva.example'],
+    ['fa\u00df.example', 'https://fa\u00df.example'],
+    ['127.1', 'http://127.0.0.1/'],
+    ['0x7f.0.0.1', 'http://2130706433/'],
+    ['\uff44ocs.example', 'https://docs.example'],
+  ])('18.776: attack: a rule that denies the host %j does not stop %s', (host, url) => {
+    const never = { ...docs, host, decision: 'deny' } as const;
+    expect(decide([{ tool: 'web_fetch', decision: 'allow' }, never], url)).toBe('deny');
+  });
+
+  test.each(['https://docs.example', 'a b', '', '*', 'a/b', '*.*', '.a.b', 'a..b', '*.127.1'])(
     'the host %j is refused',
     (host) => {
       expect(() => decide([{ ...docs, host }], 'https://a.example/')).toThrow('is not a host name');

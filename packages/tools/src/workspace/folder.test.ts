@@ -34,6 +34,8 @@ async function placeThatMoves(path: string) {
   return place;
 }
 
+const check = () => {};
+
 describe.each([
   ['as this system supports', () => folderOpener(root)],
   ['by its name', () => () => folderByName(root)],
@@ -41,8 +43,8 @@ describe.each([
   test('can be read, written and listed', async () => {
     const openRoot = openerOf();
     const place = await resolvePath(root, 'a/b/new');
-    await writeFile(openRoot, place, Buffer.from('one'), {});
-    await writeFile(openRoot, place, Buffer.from('two'), { sync: true });
+    await writeFile(openRoot, place, Buffer.from('one'), { check });
+    await writeFile(openRoot, place, Buffer.from('two'), { sync: true, check });
     const file = await openFile(openRoot, await resolvePath(root, 'a/b/new'));
     expect(Buffer.from((await readContent(file, 10)).bytes).toString()).toBe('two');
     await file.handle.close();
@@ -55,7 +57,7 @@ describe.each([
     const place = await placeThatMoves('a/file');
     const before = everythingIn(root);
     await expect(openFile(openRoot, place)).rejects.toMatchObject({ code: 'changed' });
-    await expect(writeFile(openRoot, place, Buffer.from('x'), {})).rejects.toMatchObject({
+    await expect(writeFile(openRoot, place, Buffer.from('x'), { check })).rejects.toMatchObject({
       code: 'changed',
     });
     await expect(listFolder(openRoot, place, 10)).rejects.toMatchObject({ code: 'changed' });

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { renameSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 // Search workers import this file, so it must not import the agent package.
 
@@ -21,6 +23,19 @@ export function keptNames(name: string): readonly [whole: string, cut: string] {
   const id = randomUUID();
   const start = [...name].slice(0, maxCut).join('');
   return [`${name}.blocked-by-sandbox-${id}`, `${start}.blocked-by-sandbox-cut-${id}`];
+}
+
+/** Renames a file, and returns its new path. Returns undefined if the file cannot be renamed. */
+export function moveAway(path: string): string | undefined {
+  for (const name of keptNames(basename(path)))
+    try {
+      const away = join(dirname(path), name);
+      renameSync(path, away);
+      return away;
+    } catch {
+      // The name can be too long. The next name is shorter.
+    }
+  return undefined;
 }
 
 /** True if a path is the name of a renamed file. */

@@ -26,7 +26,8 @@ describe('a rule that asks or denies', () => {
     ['./', 'a', true],
     ['\\[a\\].txt', 'b/[a].txt', true],
     ['[a', 'b/[a', true],
-    ['keys/*.pem|private/*.pem', 'private/k.pem', true],
+    ['keys/a|*.pem', 'keys/a|b.pem', true],
+    ['keys/*.pem|private/*.pem', 'private/k.pem', false],
     ['keys/(a|b)/*', 'keys/b/c', false],
     ['keys/@(a|b)/*', 'keys/b/c', true],
   ])('%s matches %s: %s', (glob, path, isMatch) => {

@@ -6,6 +6,7 @@ import {
   orFolded,
 } from './globs/compile-glob.ts';
 import { foldName, isAscii } from './globs/folded-names.ts';
+import { hasGroupWithSlash } from './globs/translate-glob.ts';
 import { isCutName, isKeptName, withOldNames } from './kept-names.ts';
 
 // Search workers import this file, so it must not import the agent package.
@@ -109,7 +110,7 @@ type GlobPart = '**' | ((name: string) => boolean);
 /** Returns the parts of a wide glob. Undefined if they cannot be compared with names one by one. */
 function partsOf(glob: string): readonly GlobPart[] | undefined {
   const isName = !glob.includes('/');
-  if (!isName && !hasWholeParts(glob)) return undefined;
+  if (!isName && hasGroupWithSlash(glob)) return undefined;
   const parts = glob.split('/').map((part) => (part === '**' ? part : fitsName(part)));
   // A glob without text matches everything, as `**` does.
   if (isName && glob !== '**') parts.splice(0, glob === '' ? 1 : 0, '**');
@@ -208,19 +209,11 @@ function fitsName(part: string): (name: string) => boolean {
   return (name) => name.length <= maxName && fits(name);
 }
 
-/** True if each part between slashes matches one name. No group, such as `{a/b,c}` or `a/b|c`, contains a slash. */
-function hasWholeParts(glob: string): boolean {
-  return glob.split('/').every((part) => {
-    const plain = part.replaceAll(/\\./g, '_');
-    const count = (brackets: RegExp) => plain.match(brackets)?.length ?? 0;
-    const isOpen = count(/[{([]/g) !== count(/[})\]]/g);
-    return !isOpen && !/[\\|]|!\(/.test(plain.replaceAll(/[@?*+!]\([^()]*\)/g, ''));
-  });
-}
-
 /** True if a rule that asks or denies covers all paths that its groups such as `!(a)` do not exclude. */
 export function hasExactExclusions(glob: string): boolean {
-  return !glob.includes('!(') || (hasWholeParts(glob) && glob.split('/').every(isExactExclusion));
+  return (
+    !glob.includes('!(') || (!hasGroupWithSlash(glob) && glob.split('/').every(isExactExclusion))
+  );
 }
 
 /** Tests each parent folder of a path against a glob whose groups contain slashes. */

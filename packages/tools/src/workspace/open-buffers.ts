@@ -11,7 +11,7 @@ import {
   versionOf,
 } from './open-file.ts';
 import type { ResolvedPath } from './resolve-path.ts';
-import { changedError, existsError, type WriteOptions } from './write-file.ts';
+import { type CheckedWriteOptions, changedError, existsError } from './write-file.ts';
 
 /**
  * The files that are open in an editor. Their text can have changes that are not saved yet. A workspace
@@ -131,7 +131,7 @@ export async function writeBuffer(
   place: ResolvedPath,
   bytes: Uint8Array,
   unsaved: Uint8Array,
-  { expected, isNew, signal }: WriteOptions,
+  { expected, isNew, signal, check }: CheckedWriteOptions,
 ): Promise<void> {
   if (isNew) throw existsError(place);
   if (expected !== undefined && !isSameVersion(expected, versionOf(unsaved)))
@@ -139,6 +139,7 @@ export async function writeBuffer(
   const text = decodeText(bytes) && new TextDecoder('utf-8').decode(bytes);
   if (buffers.write === undefined || text === undefined) throw unsavedError(place);
   signal?.throwIfAborted();
+  check();
   await buffers.write(place.real, text);
 }
 

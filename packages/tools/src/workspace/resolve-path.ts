@@ -5,6 +5,7 @@ import { writeProtection } from '../permissions/protected-paths.ts';
 import {
   nameThatGitObeys,
   newRepositoryOf,
+  obeyedNameOf,
   readJudged,
 } from '../permissions/repository-protection.ts';
 import { isInside } from './match-path.ts';
@@ -102,21 +103,25 @@ export function assertJudged({ given, real }: ResolvedPath, judged: string | und
 }
 
 /**
- * Throws if a new file makes a folder a git repository, unless the decision about the call (`judged`) was
- * about a new repository. Several calls can be decided before the first of them runs. Each call may create
- * one of the files that together make a repository, and the decision about one call does not consider the
- * files of the other calls.
+ * Throws if git or another program obeys the file now, unless the decision about the call (`judged`) was about
+ * such a file. Call it immediately before the change on disk. Several calls can be decided before the first of
+ * them runs, and a command can run in the meantime. Each of them may create one of the files that together make
+ * a repository.
  */
-export function assertNoNewRepository(
+export function assertProtectionJudged(
   root: string,
   { given, real }: ResolvedPath,
   judged: string | undefined,
 ): void {
-  if (judged === undefined || readJudged(judged).coversRepository) return;
+  if (judged === undefined || readJudged(judged).coversProtected) return;
+  const name = obeyedNameOf(root, real);
+  if (name === undefined) return;
   const folder = newRepositoryOf(root, real);
-  if (folder === undefined) return;
-  const state = `it would now make the folder ${displayOnOneLine(folder)} a git repository, and git can run programs from the settings there. Nothing was done. Make the call again`;
-  throw new WorkspaceError('changed', given, state);
+  const now =
+    folder === undefined
+      ? `git or another program now obeys ${displayOnOneLine(name)}, and can run programs from it`
+      : `it would now make the folder ${displayOnOneLine(folder)} a git repository, and git can run programs from the settings there`;
+  throw new WorkspaceError('changed', given, `${now}. Nothing was done. Make the call again`);
 }
 
 function invalidPathReason(given: string): string | undefined {

@@ -10,7 +10,7 @@ import type { OpenRoot } from './open-folder.ts';
 import { type ChangeLog, modeOf, readOldFile, recordChange } from './record-change.ts';
 import {
   assertJudged,
-  assertNoNewRepository,
+  assertProtectionJudged,
   protectedLinkError,
   type ResolvedPath,
   type ResolveOptions,
@@ -41,8 +41,9 @@ export interface Workspace {
   resolve(path: string, options?: ResolveOptions): Promise<ResolvedPath>;
   /**
    * Returns the workspace for one approved call. All its methods fail with the code `changed` if the path
-   * leads to a different real path than `judged`. Tools pass `ToolContext.judged`. If it is undefined, there
-   * is no restriction.
+   * leads to a different real path than `judged`. A change also fails if git or another program obeys the file
+   * now, and `judged` does not say so. Tools pass `ToolContext.judged`. If it is undefined, there is no
+   * restriction.
    */
   boundTo(judged: string | undefined): Workspace;
   /**
@@ -143,9 +144,10 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
   /** Writes a file on the disk, or in the editor if it has unsaved changes there. */
   const put = async (place: ResolvedPath, bytes: Uint8Array, options: WriteOptions) => {
     const unsaved = await unsavedAt(place);
+    const check = () => assertProtectionJudged(root, place, judged);
     if (buffers === undefined || unsaved === undefined)
-      return writeFile(openRoot, place, bytes, options);
-    await writeBuffer(buffers, place, bytes, unsaved, options);
+      return writeFile(openRoot, place, bytes, { ...options, check });
+    await writeBuffer(buffers, place, bytes, unsaved, { ...options, check });
     return { place, isNew: false };
   };
   const resolve = async (path: string, options?: ResolveOptions) => {
@@ -209,7 +211,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       const place = await resolveForWriting(path);
       return withPathLock(lockOf(place), async () => {
         options.signal?.throwIfAborted();
-        assertNoNewRepository(root, place, judged);
+        assertProtectionJudged(root, place, judged);
         const recorded = await record(place, bytes, options);
         const expected = options.expected ?? recorded.expected;
         return put(place, bytes, { ...options, ...recorded, expected });
@@ -220,9 +222,10 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       const place = await resolveForWriting(path, { keepsLink: true });
       return withPathLock(lockOf(place), async () => {
         signal?.throwIfAborted();
+        assertProtectionJudged(root, place, judged);
         // Deleting a link does not delete its target, so there is no content to record.
         if (place.linkTarget === undefined) await record(place, undefined);
-        await removeFile(openRoot, place);
+        await removeFile(openRoot, place, () => assertProtectionJudged(root, place, judged));
         return place;
       });
     },
@@ -230,6 +233,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       const place = await resolveForWriting(path);
       return withPathLock(lockOf(place), async () => {
         options.signal?.throwIfAborted();
+        assertProtectionJudged(root, place, judged);
         const old = await readPlace(place, maxBytes);
         const after = change({ place, bytes: old.bytes });
         if (after.bytes !== undefined) {

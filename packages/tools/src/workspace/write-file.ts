@@ -37,6 +37,12 @@ export interface WriteOptions {
   readonly expected?: FileVersion | undefined;
 }
 
+/** Options of a write, and a check. */
+export interface CheckedWriteOptions extends WriteOptions {
+  /** Called immediately before the change. If it throws, nothing changes. */
+  readonly check: () => void;
+}
+
 /** The result of a write. */
 export interface WriteResult {
   readonly place: ResolvedPath;
@@ -55,7 +61,7 @@ export async function writeFile(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  options: WriteOptions,
+  options: CheckedWriteOptions,
 ): Promise<WriteResult> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -76,7 +82,7 @@ async function writeOnce(
   openRoot: OpenRoot,
   place: ResolvedPath,
   bytes: Uint8Array,
-  { expected, ...options }: WriteOptions,
+  { expected, ...options }: CheckedWriteOptions,
 ): Promise<WriteResult> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
@@ -99,9 +105,13 @@ async function writeOnce(
 
 /**
  * Deletes a regular file, or a link if the path was resolved to the link itself. The parent folder stays,
- * even if it becomes empty.
+ * even if it becomes empty. `check` is called immediately before, and can prevent it by throwing.
  */
-export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
+export async function removeFile(
+  openRoot: OpenRoot,
+  place: ResolvedPath,
+  check: () => void,
+): Promise<void> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
   const folder = await openFolder(openRoot, place, last);
@@ -113,6 +123,7 @@ export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promi
       // A read-only file must not be deleted, just as it must not be written.
       await access(folder.pathOf(name), constants.W_OK);
     } else if (!stats.isSymbolicLink()) throw replacedError(place);
+    check();
     await unlink(folder.pathOf(name));
   } catch (error) {
     throw await explainPathFailure(place, last, folder, error);
@@ -127,7 +138,7 @@ async function replace(
   bytes: Uint8Array,
   before: Stats | undefined,
   expected: FileVersion | undefined,
-  { sync = false, signal, isNew = false, mode }: WriteOptions,
+  { sync = false, signal, isNew = false, mode, check }: CheckedWriteOptions,
 ): Promise<void> {
   const name = segmentAt(place, place.segments.length - 1);
   // A rename needs no permission for the replaced file, but a read-only file must stay unchanged.
@@ -135,6 +146,7 @@ async function replace(
   const temporary = await writeTemporary(folder, bytes, before, { sync, mode });
   try {
     signal?.throwIfAborted();
+    check();
     // This check comes as late as possible. A change between this check and the rename cannot be detected.
     const there = expected === undefined ? await existingStats(folder, place) : undefined;
     if (there !== undefined && isNew) throw existsError(place);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import { completesRepository } from '../git/repositories/read-folder.ts';
 import type { GitResult } from '../git/run-git.ts';
+import { judgedText, obeyedNameOf } from '../permissions/repository-protection.ts';
 import type { FolderScan, ScannedFile } from '../rewind/file-copies.ts';
 import { pathExists } from '../search/worker/ignore-rules.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -81,8 +82,11 @@ async function mergeBound(
   options: MergeOptions & { readonly into: Workspace },
 ): Promise<Outcome> {
   const { real } = await options.into.resolve(path);
+  const { into } = options;
+  // If the file becomes protected after this line, the merge does not change it.
+  const judged = judgedText(real, obeyedNameOf(into.root, real));
   const refusal = await options.refusalOf?.(path, real);
-  return refusal ?? mergeFile(path, old, changed, { ...options, into: options.into.boundTo(real) });
+  return refusal ?? mergeFile(path, old, changed, { ...options, into: into.boundTo(judged) });
 }
 
 async function mergeFile(

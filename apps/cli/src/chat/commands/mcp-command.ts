@@ -1,5 +1,5 @@
 import type { BuiltAgent } from '../../contract/agent.ts';
-import { openBrowser, pageLines } from '../../mcp/server-login.ts';
+import { openLoginPage, pageLines } from '../../mcp/server-login.ts';
 import { note } from '../contract/block.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
@@ -45,7 +45,7 @@ function logIn(context: CommandContext, name: string): void {
   const { built, print, env, cwd } = context;
   const done = built.servers.login(name, async (page) => {
     print(...pageLines(page).map((line) => note('mark', line)));
-    if (page.userCode === undefined) await openBrowser(page.url, env, cwd);
+    await openLoginPage(page, env, cwd);
   });
   print(note('dim', `Looking for the login of ${name} …`));
   done.then(

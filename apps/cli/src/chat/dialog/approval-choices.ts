@@ -61,10 +61,11 @@ const denyChoice: ApprovalChoice = {
 /** Describes the calls that an answer for the session allows. */
 function ruleScope(rule: PermissionRule | undefined, folder?: string): string {
   if (rule === undefined) return 'similar requests';
-  const { command, path, exact, tool } = rule;
+  const { command, path, exact, tool, host } = rule;
   if (command !== undefined) return exact ? 'exactly this command' : `all “${command} …”`;
   if (isAllFiles(rule)) return `all file changes in ${folder ?? 'this folder'}`;
   if (path !== undefined) return exact ? 'exactly this path' : path;
+  if (host !== undefined) return `${tool ?? 'all tools'} from ${host}`;
   return tool === undefined ? 'similar requests' : `${tool} with any input`;
 }
 

@@ -227,6 +227,7 @@ describe('the choices', () => {
     [{ tool: '{edit,write}', path: '**', decision: 'allow' }, 'all file changes in this folder'],
     [{ tool: 'read', path: '/etc/x', exact: true, decision: 'allow' }, 'exactly this path'],
     [{ tool: 'issues_search', decision: 'allow' }, 'issues_search with any input'],
+    [{ tool: 'web_fetch', host: 'docs.rs', decision: 'allow' }, 'web_fetch from docs.rs'],
   ])('by the rule %j the session’s is about %s', (rule, what) => {
     expect(labels({ ...bash, rule })).toContain(`Yes, and ${what} in this session`);
   });

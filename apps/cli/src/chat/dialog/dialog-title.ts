@@ -1,6 +1,6 @@
 import { isAbsolute, normalize } from 'node:path';
 import type { JsonValue } from '@millrace/core';
-import type { ChangePreview } from '@millrace/tools';
+import { type ChangePreview, judgedPath } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, Dialog, PickList } from '../contract/dialog.ts';
@@ -132,8 +132,9 @@ function linkedFile({ isLinked, file }: ChangePreview): string | undefined {
  * Returns the real path of the file if it differs from the path in the call, because of a symbolic
  * link.
  */
-function linkTarget(path: string, judged: string | undefined): string | undefined {
-  if (judged === undefined || judged === '') return undefined;
+function linkTarget(path: string, decidedOn = ''): string | undefined {
+  const judged = judgedPath(decidedOn);
+  if (judged === '') return undefined;
   const named = normalize(path).replace(/(?<=.)\/$/, '');
   const isNamed = isAbsolute(named)
     ? named === judged

@@ -1,5 +1,5 @@
 import type { PartId } from '@millrace/core';
-import { cellWidth } from '../../text/cells/cell-width.ts';
+import { widestLine } from '../../text/cells/cell-width.ts';
 import { clipLines, fitCells } from '../../text/cells/clip-text.ts';
 import { printableLine } from '../../text/cells/printable.ts';
 import { MarkdownRenderer } from '../../text/markdown/markdown-renderer.ts';
@@ -164,7 +164,7 @@ const minTextWidth = 16;
 
 /** Returns the lines of a code to scan if the window is wide enough, because a wrapped code cannot be scanned. */
 function codeLines(look: Look, code: readonly string[]): readonly string[] {
-  const width = Math.max(0, ...code.map(cellWidth));
+  const width = widestLine(code);
   // A screen reader cannot read a code.
   if (width === 0 || look.isPlain === true) return [];
   if (width <= look.width) return ['', ...code, ''];
@@ -178,7 +178,7 @@ function rowLines(look: Look, rows: readonly Row[]): readonly string[] {
     return rows.map(([name, about]) =>
       clipText([name, about].filter(Boolean).join(': '), look.width),
     );
-  const longest = Math.max(0, ...rows.map(([name]) => cellWidth(name)));
+  const longest = widestLine(rows.map(([name]) => name));
   const isNarrow = look.width - longest - 2 < minTextWidth;
   return rows.flatMap(([name, about]) => {
     if (about === '') return [clipText(name, look.width)];

@@ -18,7 +18,7 @@ import type { Key } from '../../input/keys/key.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
-import { cellWidth } from '../../text/cells/cell-width.ts';
+import { widestLine } from '../../text/cells/cell-width.ts';
 import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
 import { drawDialog } from '../dialog/dialog-lines.ts';
@@ -225,7 +225,7 @@ function runningIn({ built, conversation }: ChatApp): number {
 /** Draws printed lines. A line that is wider than the terminal is not cut, so that the terminal wraps it. */
 function PrintedLines({ lines }: { readonly lines: readonly string[] }): ReactElement {
   return (
-    <Box flexDirection="column" width={Math.max(1, ...lines.map(cellWidth))} flexShrink={0}>
+    <Box flexDirection="column" width={Math.max(1, widestLine(lines))} flexShrink={0}>
       <Lines lines={lines} />
     </Box>
   );

@@ -25,7 +25,7 @@ interface MessageOptions {
   /** Returns the output of commands that the user ran. */
   readonly takeOutputs: () => readonly string[];
   readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions'> &
-    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked' | 'policy'>>;
+    Partial<Pick<BuiltAgent, 'servers' | 'runUnasked'>>;
   /** Returns true if the last message was sent in plan mode. */
   readonly isPlanning: () => boolean;
   /** Returns the function that runs the calls of this message. Default: without a limit for all calls together. */
@@ -53,9 +53,7 @@ async function messageItem(
   // An editor attaches its files itself.
   const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
   const files = hasFiles ? await readMentionedFiles(text, run) : [];
-  const mentioned = hasPictures
-    ? await readPictures(text, { cwd, home, policy: built().policy?.() })
-    : [];
+  const mentioned = hasPictures ? await readPictures(text, { cwd, home, run }) : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [
     ...new Set([...further, ...files]),
@@ -116,14 +114,14 @@ export class MessageQueue {
     const { onCommand } = this.#options;
     const callsOf = (run: RunUnasked): RunUnasked => {
       const limited = callsOfMessage(run, signal);
-      return (name, input) => {
+      return (name, input, given) => {
         const { command } = input;
         const onStart = () => {
           if (typeof command !== 'string') return;
           onCommand(command);
           this.#setRunning(true);
         };
-        return limited(name, input, { onStart });
+        return limited(name, input, { ...given, onStart });
       };
     };
     const item = await messageItem(text, content, { ...this.#options, callsOf });

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { permissionPolicy } from '@millrace/tools';
 import { expect, test } from 'vitest';
 import { folderWith } from '../../testing/test-agent.ts';
 import { clipboardText } from '../../text/terminal/terminal-gate.ts';
@@ -34,17 +33,6 @@ test('18.131: attack: a link of the project sends no picture outside of it', asy
   expect(await readPictures('See logo.png and assets/private.png', { cwd })).toEqual([]);
   expect(await readPictures('See inner.png and own.png', { cwd })).toHaveLength(2);
   expect(await readPictures(`See ../private.png`, { cwd })).toHaveLength(1);
-});
-
-test('18.638: attack: a picture that a rule denies is sent, also through a link', async () => {
-  const { outer, cwd } = project();
-  mkdirSync(join(cwd, 'private'));
-  writeFileSync(join(cwd, 'private/a.png'), png);
-  symlinkSync('private/a.png', join(cwd, 'link.png'));
-  const deny = [{ path: 'private/**', decision: 'deny' }] as const;
-  const policy = permissionPolicy({ root: realpathSync(cwd), rules: deny });
-  const text = `See @private/a.png, link.png, own.png and ${join(outer, 'private.png')}`;
-  expect(await readPictures(text, { cwd, policy })).toHaveLength(2);
 });
 
 test('18.131: attack: an address of another machine stays text', async () => {

@@ -1,9 +1,10 @@
 import { realpath, stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FilePart, MediaPart } from '@millrace/core';
-import { fileKind, type PermissionPolicy } from '@millrace/tools';
+import { fileKind } from '@millrace/tools';
 import { isInside } from '../../config/config-paths.ts';
+import type { RunUnasked } from '../../contract/agent.ts';
 import { UsageError } from '../../contract/errors.ts';
 import { readFileSafely } from '../../safe-files.ts';
 import { mentionsIn } from '../completion/file-completions.ts';
@@ -20,8 +21,8 @@ interface PictureOptions {
   /** The folder to which relative paths refer. */
   readonly cwd: string;
   readonly home?: string | undefined;
-  /** The rules of the session. A picture that a rule denies for the tool `read` stays text. Default: no rules. */
-  readonly policy?: Pick<PermissionPolicy, 'mayReach'> | undefined;
+  /** Reads a picture with the rules and the hooks of the session. Default: without rules and hooks. */
+  readonly run?: RunUnasked | undefined;
 }
 
 /**
@@ -71,12 +72,32 @@ async function readPicture(
   path: string,
   options: PictureOptions,
 ): Promise<MediaPart | FilePart | undefined> {
+  const { cwd, run } = options;
   const given = absolutePath(path, options);
   const real = given && (await realpath(given).catch(() => undefined));
-  if (real === undefined || (await leavesFolder(given ?? '', real, options.cwd))) return undefined;
-  const { policy } = options;
-  const isDenied = (one = '') => policy?.mayReach('read', { path: one, kind: 'read' }) === false;
-  if (isDenied(given) || isDenied(real)) return undefined;
+  if (given === undefined || real === undefined) return undefined;
+  const root = await realpath(cwd).catch(() => cwd);
+  const inFolder = [cwd, root].find((folder) => isInside(given, folder));
+  // An untrusted project can contain a link to a private picture. A path that the user wrote can be anywhere.
+  if (inFolder !== undefined && !isInside(real, root)) return undefined;
+  if (run === undefined) return pictureAt(real, path);
+  const named = inFolder === undefined ? undefined : relative(inFolder, given);
+  let found: Promise<MediaPart | FilePart | undefined> | undefined;
+  const said = await run(
+    'read',
+    { path: named ?? (isInside(real, root) ? real : given) },
+    {
+      attach: async (judged) => {
+        found = pictureAt(judged, path);
+        return (await found.catch(() => undefined)) === undefined ? 'No picture' : 'A picture';
+      },
+    },
+  );
+  return said === undefined ? undefined : found;
+}
+
+/** Reads a picture. Returns undefined if the file is neither a picture nor a PDF document. */
+async function pictureAt(real: string, path: string): Promise<MediaPart | FilePart | undefined> {
   const { size } = await stat(real).catch(() => ({ size: 0 }));
   const limit = /\.pdf$/i.test(path) ? maxDocumentBytes : maxBytes;
   if (size > limit) throw tooLarge(path, size, limit);
@@ -93,17 +114,6 @@ async function readPicture(
     default:
       return undefined;
   }
-}
-
-/**
- * Returns true if the path that the user wrote is inside the folder, but a link leads out of the folder. An
- * untrusted project can contain a link to a private picture. If the user wrote a path outside of the folder,
- * the path is allowed.
- */
-async function leavesFolder(given: string, real: string, cwd: string): Promise<boolean> {
-  const root = await realpath(cwd).catch(() => cwd);
-  const isWrittenInside = isInside(given, cwd) || isInside(given, root);
-  return isWrittenInside && !isInside(real, root);
 }
 
 function absolutePath(path: string, { cwd, home }: PictureOptions): string | undefined {

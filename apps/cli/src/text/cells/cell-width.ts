@@ -33,6 +33,13 @@ export function cellWidth(text: string): number {
   return width;
 }
 
+/** Returns the width of the widest line. There can be a million lines. */
+export function widestLine(lines: readonly string[]): number {
+  let width = 0;
+  for (const line of lines) width = Math.max(width, cellWidth(line));
+  return width;
+}
+
 export interface Grapheme {
   readonly text: string;
   readonly width: number;

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { cellWidth, isSingleCells } from './cell-width.ts';
+import { cellWidth, isSingleCells, widestLine } from './cell-width.ts';
 import { clipCells, clipLines, fitCells, wrapCells } from './clip-text.ts';
 import { expandTabs, printable, printableLine } from './printable.ts';
 import { parseAnsi } from './span.ts';
@@ -175,4 +175,8 @@ describe('printable text', () => {
     expect(expandTabs('\ta\tbcde\tf')).toBe('    a   bcde    f');
     expect(expandTabs('none\na\tb')).toBe('none\na   b');
   });
+});
+
+test('18.941: attack: an answer has a million lines', () => {
+  expect(widestLine([...Array.from({ length: 1_000_000 }, () => 'x'), 'wide'])).toBe(4);
 });

@@ -26,6 +26,10 @@ test.for([
   ['18.79: letters from right to left', 'cp \u05d0/../b \u05d1', 'cp \u05d0‹rtl›/../b \u05d1‹rtl›'],
   ['18.79: digits of Arabic', '\u0664-\u0665', '\u0664‹rtl›-\u0665‹rtl›'],
   ['18.79: a word with marks', '\u05e9\u05b8\u05dc a', '\u05e9\u05b8\u05dc‹rtl› a'],
+  ['18.786: Roman numerals', '\u217d\u2170\u217e', '‹U+217D›‹U+2170›‹U+217E›'],
+  ['18.786: letters in another font', '\uff43d \u{1d41c}d', '‹U+FF43›d ‹U+1D41C›d'],
+  ['18.786: characters without a picture', 'a\ufffcb\u{1d159}c', 'a‹U+FFFC›b‹U+1D159›c'],
+  ['ordinals', '1\u00ba 2\u00aa', '1\u00ba 2\u00aa'],
   ['a key', '1\ufe0f\u20e3', '1‹U+FE0F›‹U+20E3›'],
 ] as const)('shows %s', ([, text, shown]) => {
   expect(revealHidden(text)).toBe(shown);

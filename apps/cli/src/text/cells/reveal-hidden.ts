@@ -1,12 +1,12 @@
 import { printableLine } from './printable.ts';
 
 /**
- * Matches characters that have no width, change the direction, or join their neighbors. Terminals
+ * Matches characters that have no width or no picture, change the direction, or join their neighbors. Terminals
  * draw joined emoji as one picture or as several. A variation selector after an emoji does not
  * match.
  */
 const invisible =
-  /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
+  /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|\ufffc|\u{1d159}|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
 /** Matches characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
@@ -28,6 +28,9 @@ const mixedWord = /\p{L}[\p{L}\p{M}]*/gu;
 const latin = /\p{Script=Latin}/u;
 const lookAlike =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/gu;
+
+/** Matches letters and Roman numerals outside of ASCII, except ordinals such as `1º`. */
+const otherLetter = /(?![a-zA-Zªº])[\p{L}\p{Nl}]/gu;
 
 /**
  * Maximum number of spaces that are shown at the start of a line. Elsewhere, fewer spaces are
@@ -62,6 +65,7 @@ export function revealInvisible(text: string): string {
 function revealLine(line: string): string {
   const visible = line
     .replaceAll('\t', '⇥')
+    .replace(otherLetter, revealFont)
     .replace(mixedWord, revealLookAlikes)
     .replace(invisible, codeOf)
     .replace(unusualSpace, codeOf)
@@ -74,6 +78,11 @@ function revealLine(line: string): string {
 
 function revealLookAlikes(word: string): string {
   return latin.test(word) ? word.replace(lookAlike, codeOf) : word;
+}
+
+/** Returns the code of a letter that is only another form of ASCII letters, such as `ⅽ`, `ｃ` and `𝐜`. */
+function revealFont(char: string): string {
+  return /^[\x21-\x7e]+$/.test(char.normalize('NFKC')) ? codeOf(char) : char;
 }
 
 function codeOf(char: string): string {

@@ -6,6 +6,7 @@ import {
   type JsonValue,
   readForm,
 } from '@millrace/core';
+import { agentSecretsOf } from '@millrace/providers';
 import type { Agent } from '../../contract/agent.ts';
 import { AgentError } from '../../contract/agent-error.ts';
 import type { FormAnswer } from '../../contract/tool.ts';
@@ -14,7 +15,7 @@ import { questionText, withCall } from '../question-text.ts';
 import { type RemoteAgentOptions, remoteAgent } from '../remote-agent.ts';
 import { CancelledInterrupts, cancelledEntry } from './cancelled-interrupts.ts';
 import { callsOf, messagesOf } from './history.ts';
-import { type AgUiConnection, runEvents, textIn, withoutSecrets } from './read-events.ts';
+import { type AgUiConnection, runEvents, textIn } from './read-events.ts';
 import { RunReader } from './run-reader.ts';
 
 /** Options of `agUiAgent`. */
@@ -64,7 +65,7 @@ export function agUiAgent(options: AgUiAgentOptions): Agent {
   };
   const remote = { connection, forwardedProps, cancelled: new CancelledInterrupts(connection) };
   const peer: RemotePeer = {
-    ...{ protocol: 'ag-ui', name: host },
+    ...{ protocol: 'ag-ui', name: host, secrets: agentSecretsOf({ url, headers }) },
     send: (request) => sendRun(remote, request),
   };
   return remoteAgent(peer, rest);
@@ -106,8 +107,7 @@ async function* sendRun(
       const { end } = reader;
       if (end === undefined) throw new Error('The agent ended the stream before its run');
       if (end.problem !== undefined) {
-        const problem = withoutSecrets(end.problem, connection);
-        return yield { type: 'end', stop: { reason: 'error' }, problem };
+        return yield { type: 'end', stop: { reason: 'error' }, problem: end.problem };
       }
       open = end.interrupts.flatMap((interrupt) => textIn(interrupt, 'id') ?? []);
       if (end.interrupts.length === 0) return yield { type: 'end', stop: end.stop };

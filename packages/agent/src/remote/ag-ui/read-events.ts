@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { IdleLimit, readSseData, redactKeys } from '@millrace/providers';
+import { IdleLimit, readSseData } from '@millrace/providers';
 
 /** The address of an agent of AG-UI, and the settings of requests to it. */
 export interface AgUiConnection {
@@ -25,15 +25,8 @@ export async function* runEvents(
       ...{ method: 'POST', body: JSON.stringify(input), redirect: 'error' },
       signal: AbortSignal.any([signal, idle.signal]),
       headers: { accept: 'text/event-stream', 'content-type': 'application/json', ...headers },
-    }).catch((error: unknown) => {
-      const text = error instanceof Error ? error.message : String(error);
-      // The error of the library can contain the address.
-      throw new Error(withoutSecrets(text, { url, headers }));
     });
-    if (!response.ok) {
-      const why = withoutSecrets(await refusal(response), { url, headers });
-      throw new Error(`The agent refused the run: ${why}`);
-    }
+    if (!response.ok) throw new Error(`The agent refused the run: ${await refusal(response)}`);
     const onBytes = () => idle.restart();
     for await (const text of readSseData(response, { maxEventLength, onBytes })) {
       const parsed = parseJson(text);
@@ -50,47 +43,8 @@ export async function* runEvents(
   }
 }
 
-/**
- * Removes the values of the headers, and secrets of the address, from a text of the agent, because agents often
- * repeat the token that they reject.
- */
-export function withoutSecrets(
-  text: string,
-  { url, headers }: Pick<AgUiConnection, 'url' | 'headers'>,
-): string {
-  // The value can have a scheme, as in `Bearer abc`.
-  const values = Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
-  return redactKeys(text, [...values, ...secretsIn(url)]);
-}
-
-/** Shorter values of an address are ordinary words, such as `stop`. */
-const minSecretLength = 8;
-
-/**
- * Returns the values of the query and the parts of the path that can be secrets, as the address spells them and
- * decoded. A part of the path is a secret only if it has a digit or is long, because most parts are names.
- */
-function secretsIn(url: string): readonly string[] {
-  const { pathname, search, searchParams } = new URL(url);
-  const values = search.slice(1).split('&');
-  const query = [
-    ...values.map((pair) => pair.slice(pair.indexOf('=') + 1)),
-    ...searchParams.values(),
-  ];
-  const path = pathname.split('/').filter((part) => /\d/.test(part) || part.length >= 20);
-  const spelled = [...query, ...path.flatMap((part) => [part, decoded(part)])];
-  return spelled.filter(({ length }) => length >= minSecretLength);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-const maxRefusalLength = 1000;
+/** Maximum length of the body of a refusal. Keys are removed before the text gets its final length. */
+const maxRefusalLength = 10_000;
 
 /** Returns the status and the start of the body of a refused request. */
 async function refusal(response: Response): Promise<string> {

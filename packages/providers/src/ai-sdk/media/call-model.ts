@@ -1,5 +1,6 @@
 import type { ModelInfo } from '../../contract/model-info.ts';
-import { ErrorBuilder, secretsOf } from '../../errors/error-builder.ts';
+import { ErrorBuilder } from '../../errors/error-builder.ts';
+import { secretsOf } from '../../errors/redactor.ts';
 import { fault } from '../../errors/wire-fault.ts';
 import {
   completeRetries,
@@ -79,7 +80,7 @@ export function aiSdkCaller(
       errors.redactSecrets(secrets);
       checkVersion(specificationVersion);
       const headers = mergeHeaders(readHeaders(options.headers));
-      errors.redactSecrets(secretsOf({ url: '', headers, body: {}, secrets }));
+      errors.redactSecrets(secretsOf({ url: '', headers, secrets }));
       const sent = Object.keys(headers).length === 0 ? {} : { headers };
       const result = await interruptible(transport, signal, (abortSignal) =>
         call({ abortSignal, ...sent }),

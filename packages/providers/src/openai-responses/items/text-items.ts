@@ -142,7 +142,7 @@ class ContentText {
 
   cite(annotation: JsonObject): void {
     if (addCitation(this.#citations, annotation))
-      this.#text.sink?.metadata(this.#citations.metadata);
+      this.#text.sink?.sources(() => this.#citations.metadata);
   }
 
   /** Replaces all citations with those of the finished content, if it has any. */
@@ -152,7 +152,7 @@ class ContentText {
     if (citations.isEmpty) return;
     const isKnown = JSON.stringify(citations.metadata) === JSON.stringify(this.#citations.metadata);
     this.#citations = citations;
-    if (!isKnown) this.#text.sink?.metadata(citations.metadata);
+    if (!isKnown) this.#text.sink?.sources(() => citations.metadata);
   }
 
   addLogprobs(entries: readonly JsonObject[]): void {
@@ -176,7 +176,7 @@ class ContentText {
     // A refusal is never the requested structured output.
     const block = new TextBlock(this.#writer, this.isRefusal ? { items: [] } : this.#request);
     if (this.isRefusal) block.metadata({ refusal: true });
-    else if (!this.#citations.isEmpty) block.metadata(this.#citations.metadata);
+    else if (!this.#citations.isEmpty) block.sources(() => this.#citations.metadata);
     return block;
   }
 }
@@ -218,7 +218,7 @@ export class ReasoningItem extends OutputItem {
 
   override matches(item: JsonObject): boolean {
     // Encrypted content differs in each event. Every version is valid, but there must be one.
-    if (isEncrypted(item) && !this.#isEncrypted) return false;
+    if (textIn(item, 'encrypted_content') !== undefined && !this.#isEncrypted) return false;
     return reasoningTexts(item).every(
       ({ form, index, whole }) =>
         this.#texts.get(keyOf(form, index))?.matches(whole) ?? whole === '',
@@ -233,7 +233,7 @@ export class ReasoningItem extends OutputItem {
   protected override finish(item: JsonObject): void {
     for (const { form, index, whole } of reasoningTexts(item))
       this.#textAt(form, index).setWhole(whole);
-    this.#isEncrypted = isEncrypted(item);
+    this.#isEncrypted = textIn(item, 'encrypted_content') !== undefined;
     const providerState = { ...this.context.owner, data: item };
     const [first, ...others] = this.#started;
     first?.commit({ providerState });
@@ -285,10 +285,6 @@ function sinkOf(writer: DeltaWriter, form: Form): TextSink {
  */
 function keyOf(form: Form, index: number): number {
   return form === 'summary' ? index : -1 - index;
-}
-
-function isEncrypted(item: JsonObject): boolean {
-  return textIn(item, 'encrypted_content') !== undefined;
 }
 
 interface ReasoningText {

@@ -117,13 +117,13 @@ async function* remoteUpdates(
     ...{ agent: agentJson(options), task: asJson(task), content: asJson(content), stream: true },
   } as JsonObject;
   const request = { method: 'message/send', params, id: `message/send-${task.id}`, signal, trace };
-  const { body } = await callRemote(endpoint, request, clock, limits);
+  const { body, redactor } = await callRemote(endpoint, request, clock, limits);
   const counts = { unreadable: 0 };
   const sequence = new LineSequence();
   try {
     for await (const envelope of jsonLines(body, counts)) {
       if (!sequence.isNew((envelope as JsonObject | null)?.['seq'])) continue;
-      const result = resultIn(envelope);
+      const result = resultIn(envelope, redactor);
       for (const update of Array.isArray(result) ? result.flatMap(toFullUpdates) : [result]) {
         if (isUpdate(update)) yield update as UpdateInput;
         else counts.unreadable++;

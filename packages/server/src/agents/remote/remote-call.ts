@@ -8,9 +8,9 @@ import {
   type TraceContext,
 } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import { ReaderTurns } from '@millrace/providers';
+import { ReaderTurns, Redactor } from '@millrace/providers';
 import { ServerError } from '../../contract/server-error.ts';
-import type { AgentNetwork } from '../../network/agent-network.ts';
+import type { ConnectionPolicy } from '../../network/agent-network.ts';
 import { agentAddress, requestAgent } from '../../network/agent-request.ts';
 import { takeSmallChunks } from '../../network/join-chunks.ts';
 
@@ -19,7 +19,7 @@ export interface RemoteEndpoint {
   readonly url: string;
   readonly key: string;
   /** Decides to which network addresses the server may connect. */
-  readonly network: AgentNetwork;
+  readonly network: ConnectionPolicy;
 }
 
 export interface RemoteLimits {
@@ -50,6 +50,8 @@ interface RemoteRequest {
 interface RemoteAnswer {
   readonly isStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
+  /** Removes the key of the agent from everything that the agent sends. */
+  readonly redactor: Redactor;
 }
 
 /** Calls a remote agent. It refuses redirects, because only the registered agent may receive the key. */
@@ -85,7 +87,8 @@ export async function callRemote(
     }
     const type = response.headers['content-type'] ?? '';
     const isStream = !type.startsWith('application/json');
-    return { isStream, body: guardedBody(response, guard, limits.idleTimeoutMs) };
+    const body = guardedBody(response, guard, limits.idleTimeoutMs);
+    return { isStream, body, redactor: new Redactor([endpoint.key]) };
   } catch (error) {
     guard.stopTimeout();
     throw guard.translateError(error);
@@ -94,7 +97,7 @@ export async function callRemote(
 
 /** Returns the result of a call that does not stream. */
 export async function resultOf(
-  { body }: RemoteAnswer,
+  { body, redactor }: RemoteAnswer,
   limits: RemoteLimits = remoteLimits,
 ): Promise<JsonValue> {
   const collected = new ByteCollector();
@@ -105,12 +108,15 @@ export async function resultOf(
   }
   const parsed = parseJson(new TextDecoder().decode(collected.toBytes()));
   if (!parsed.ok) throw agentFailed('its response is not JSON');
-  return resultIn(parsed.value);
+  return resultIn(parsed.value, redactor);
 }
 
-/** Returns the result in a JSON-RPC envelope. If the envelope contains an error, it throws that error. */
-export function resultIn(envelope: JsonValue): JsonValue {
-  const { result = null, error = null } = (envelope ?? {}) as JsonObject;
+/**
+ * Returns the result in a JSON-RPC envelope, without the key of the agent. If the envelope contains an error, it
+ * throws that error.
+ */
+export function resultIn(envelope: JsonValue, redactor: Redactor): JsonValue {
+  const { result = null, error = null } = redactor.ids((envelope ?? {}) as JsonObject);
   if (error === null || typeof error !== 'object') return result;
   const { message } = error as JsonObject;
   throw agentFailed(typeof message === 'string' ? message.slice(0, 2000) : 'it returned an error');

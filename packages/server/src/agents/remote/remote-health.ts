@@ -1,7 +1,7 @@
 import { ByteCollector, type JsonObject, parseJson } from '@millrace/core';
 import type { Clock } from '@millrace/log';
 import { errorReason, ServerError } from '../../contract/server-error.ts';
-import type { AgentNetwork } from '../../network/agent-network.ts';
+import type { AgentNetwork, ConnectionPolicy } from '../../network/agent-network.ts';
 import { agentAddress, requestAgent } from '../../network/agent-request.ts';
 import type { AgentStore, StoredAgent } from '../agent-store.ts';
 
@@ -60,22 +60,26 @@ export class RemoteHealth {
     }
   }
 
-  async #checkOne({ info, url }: StoredAgent): Promise<void> {
+  async #checkOne({ info, url, locality }: StoredAgent): Promise<void> {
     if (url === null || this.#isStopped) return;
-    const problem = await this.#problemWith(info.id, url);
-    const { agents } = this.#options;
+    const { agents, network } = this.#options;
+    const problem = await this.#problemWith(info.id, url, network.within(locality));
     if (problem === undefined) await agents.setStatus(info.id, 'Ready', null);
     else await agents.setStatus(info.id, 'Unhealthy', problem);
   }
 
-  async #problemWith(agentId: string, url: string): Promise<string | undefined> {
+  async #problemWith(
+    agentId: string,
+    url: string,
+    network: ConnectionPolicy,
+  ): Promise<string | undefined> {
     const { clock, timeoutMs } = this.#options;
     const controller = new AbortController();
     const cancel = clock.after(timeoutMs, () => controller.abort(), { isIdle: true });
     try {
       const { signal } = controller;
       const at = agentAddress(url, '/healthz');
-      const response = await requestAgent(at, { method: 'GET', signal }, this.#options.network);
+      const response = await requestAgent(at, { method: 'GET', signal }, network);
       const text = await textOf(response);
       if (response.statusCode !== 200) return `Its health check returned ${response.statusCode}`;
       const parsed = parseJson(text);

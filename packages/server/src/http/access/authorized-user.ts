@@ -51,9 +51,12 @@ function isScope(scope: unknown): scope is Scope | undefined {
 
 /**
  * Returns true if `authorize` admits the same user to the same resources as before. `isReadOnly` makes no
- * difference, because an open stream only reads.
+ * difference: an open stream only reads, and the server checks it again before a request writes.
  */
-export function hasSameAccess(now: RequestAccess | undefined, before: RequestAccess): boolean {
+export function isSameUser(
+  now: RequestAccess | undefined,
+  before: RequestAccess,
+): now is RequestAccess {
   if (now === undefined || now.user !== before.user) return false;
   return isDeepStrictEqual(grantOf(now).scope, grantOf(before).scope);
 }

@@ -8,8 +8,8 @@ import {
   type Authorize,
   authorizedBy,
   grantOf,
-  hasSameAccess,
   incomingRequest,
+  isSameUser,
 } from './authorized-user.ts';
 import { admitConnection } from './connection-limit.ts';
 import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
@@ -78,7 +78,7 @@ export async function checkAccess(
  * Throws if the caller may not use the route. A read-only token can use only GET and HEAD, because these
  * routes change nothing.
  */
-function checkRights(grant: Grant, method: string, route: Route | undefined): void {
+export function checkRights(grant: Grant, method: string, route: Route | undefined): void {
   if (route?.access === 'all' && grant.scope.kind !== 'all') {
     const message = 'Cannot do this with a token for one agent or task. Use a token for everything';
     throw new ServerError('forbidden', message);
@@ -121,16 +121,18 @@ async function authorize(
   if (token !== undefined && grant !== undefined) {
     const id = tokenId(token);
     exchange.caller = callerOfToken(id);
-    exchange.isStillAdmitted = () => tokens.isValid(id);
+    exchange.currentGrant = async () => ((await tokens.isValid(id)) ? grant : undefined);
     rateLimit.take(exchange.caller);
     return grant;
   }
   const access = isPublic ? undefined : await authorizedBy(policy.authorize, exchange.request);
   if (access !== undefined) {
     exchange.caller = `user ${access.user}`;
-    exchange.isUserAdmitted = async () =>
-      hasSameAccess(await authorizedBy(policy.authorize, exchange.request), access);
-    exchange.isStillAdmitted = exchange.isUserAdmitted;
+    exchange.currentGrant = async () => {
+      const now = await authorizedBy(policy.authorize, exchange.request);
+      return isSameUser(now, access) ? grantOf(now) : undefined;
+    };
+    exchange.isUserAdmitted = async () => (await exchange.currentGrant()) !== undefined;
   }
   rateLimit.take(exchange.caller);
   if (access !== undefined) return grantOf(access);

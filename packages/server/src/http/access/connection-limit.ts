@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '@millrace/log';
 import type { Grant } from '../../contract/service.ts';
 import { restrictedName } from './fair-share.ts';
+import { bodyMemory, headMemory, UnknownMemory } from './unknown-memory.ts';
 
 /** The caller of a request: its name, and the rights that it has. */
 interface RequestCaller {
@@ -27,11 +28,20 @@ export function admitConnection(source: IncomingMessage | Request, by?: RequestC
   if (by !== undefined) limits.get(source.socket)?.admit(source, by);
 }
 
+/** Notes the memory of the received bytes of a connection that belong to no request yet. */
+export function noteReceived(socket: Socket, bytes: number): void {
+  limits.get(socket)?.receive(socket, bytes);
+}
+
 /** An open connection. */
 interface Connection {
   readonly socket: Socket;
   /** The number of requests that are not answered. */
   requests: number;
+  /** The memory of the received bytes that belong to no request yet. */
+  receivedBytes: number;
+  /** The estimated memory of the requests that have not arrived completely or are not answered. */
+  requestBytes: number;
   /** The request whose caller the server has accepted, until it is answered. */
   accepted?: IncomingMessage | undefined;
   /**
@@ -69,6 +79,7 @@ export class ConnectionLimit {
   /** The connections whose callers are unknown, the oldest one first. */
   readonly #unknown = new Set<Connection>();
   readonly #callers = new Map<string, AdmittedCaller>();
+  readonly #unknownMemory = new UnknownMemory();
 
   constructor(maxConnections: number, clock: Pick<Clock, 'now'>) {
     this.#maxConnections = maxConnections;
@@ -82,12 +93,38 @@ export class ConnectionLimit {
       const connection = this.#open.get(request.socket);
       if (connection === undefined) return;
       connection.requests++;
+      const [head, body] = [headMemory(request), bodyMemory(request)];
+      this.#changeMemory(connection, head + body);
       response.once('close', () => {
         connection.requests--;
+        this.#changeMemory(connection, -body);
+        const release = () => this.#changeMemory(connection, -head);
+        if (request.complete) release();
+        else request.once('end', release);
         if (connection.accepted !== request) this.#forget(connection);
         connection.accepted = undefined;
       });
     });
+  }
+
+  /** Notes the memory of the received bytes of a connection that belong to no request yet. */
+  receive(socket: Socket, bytes: number): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || connection.receivedBytes === bytes) return;
+    connection.receivedBytes = bytes;
+    this.#countMemory(connection);
+  }
+
+  #changeMemory(connection: Connection, bytes: number): void {
+    connection.requestBytes += bytes;
+    this.#countMemory(connection);
+  }
+
+  /** Counts the memory of a connection if its caller is unknown. */
+  #countMemory(connection: Connection): void {
+    const { socket, receivedBytes, requestBytes } = connection;
+    const isUnknown = this.#unknown.has(connection);
+    this.#unknownMemory.set(socket, isUnknown ? receivedBytes + requestBytes : 0);
   }
 
   /** Notes the accepted caller of a request. */
@@ -102,6 +139,7 @@ export class ConnectionLimit {
     this.#callers.set(caller, { restricted: restrictedName(grant), expiresAt, connections });
     connection.accepted = request;
     connection.caller = caller;
+    this.#countMemory(connection);
   }
 
   /** Ends what `admit` noted for a caller, for example because its token was revoked. */
@@ -117,7 +155,7 @@ export class ConnectionLimit {
       this.#remove(replaced);
       replaced.socket.destroy();
     }
-    const connection: Connection = { socket, requests: 0 };
+    const connection: Connection = { socket, requests: 0, receivedBytes: 0, requestBytes: 0 };
     this.#open.set(socket, connection);
     this.#unknown.add(connection);
     limits.set(socket, this);
@@ -157,12 +195,14 @@ export class ConnectionLimit {
     this.#leave(connection);
     admittedConnections.delete(connection.socket);
     this.#unknown.add(connection);
+    this.#countMemory(connection);
   }
 
   #remove(connection: Connection): void {
     this.#leave(connection);
     this.#unknown.delete(connection);
     this.#open.delete(connection.socket);
+    this.#countMemory(connection);
   }
 
   /** Removes a connection from the connections of its caller. */

@@ -116,30 +116,36 @@ test('18.217: attack: many open streams do not make the server call authorize wi
   await expect.poll(() => streams.every(({ isOver }) => isOver)).toBe(true);
 });
 
-test('18.555: attack: a user sends half of a request, is signed out, and sends the rest', async () => {
-  const admitted = Promise.withResolvers<void>();
-  let access: RequestAccess | undefined = everything;
-  const { clock, urls, task } = await cluster(({ method }) => {
-    if (method === 'PUT') admitted.resolve();
-    return access;
-  });
-  const body = JSON.stringify({ task_metadata: { title: 'changed' } });
-  const headers = { 'content-type': 'application/json', 'content-length': body.length };
-  const sent = request(`${urls[0]}/tasks/${task}`, { method: 'PUT', headers });
-  const status = new Promise((resolve, reject) => {
-    sent.on('error', reject).on('response', (response) => {
-      response.resume();
-      resolve(response.statusCode);
+test.each([
+  ['is signed out', undefined, 401],
+  ['may only read now', { ...everything, isReadOnly: true }, 403],
+] as const)(
+  '18.555: attack: a user sends half of a request, %s, and sends the rest',
+  async (_, after, expected) => {
+    const admitted = Promise.withResolvers<void>();
+    let access: RequestAccess | undefined = everything;
+    const { clock, urls, task } = await cluster(({ method }) => {
+      if (method === 'PUT') admitted.resolve();
+      return access;
     });
-  });
-  sent.write(body.slice(0, 5));
-  await admitted.promise;
-  await nextTurn();
-  access = undefined;
-  clock.jump(1000);
-  sent.end(body.slice(5));
-  expect(await status).toBe(401);
-  access = everything;
-  const read = await fetch(`${urls[0]}/tasks/${task}`);
-  expect(await read.text()).not.toContain('changed');
-});
+    const body = JSON.stringify({ task_metadata: { title: 'changed' } });
+    const headers = { 'content-type': 'application/json', 'content-length': body.length };
+    const sent = request(`${urls[0]}/tasks/${task}`, { method: 'PUT', headers });
+    const status = new Promise((resolve, reject) => {
+      sent.on('error', reject).on('response', (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+    });
+    sent.write(body.slice(0, 5));
+    await admitted.promise;
+    await nextTurn();
+    access = after;
+    clock.jump(1000);
+    sent.end(body.slice(5));
+    expect(await status).toBe(expected);
+    access = everything;
+    const read = await fetch(`${urls[0]}/tasks/${task}`);
+    expect(await read.text()).not.toContain('changed');
+  },
+);

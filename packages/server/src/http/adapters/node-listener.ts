@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '@millrace/log';
 import { ConnectionLimit } from '../access/connection-limit.ts';
 import { onClientError } from '../error-reply.ts';
-import type { HttpLimits } from '../http-limits.ts';
+import { type HttpLimits, maxHeaderFields } from '../http-limits.ts';
 import { UnusedConnections } from '../open-connections.ts';
 import { ParseTurns } from './parse-turns.ts';
 
@@ -74,6 +74,8 @@ export class NodeListener {
       keepAliveTimeout: limits.idleTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs(limits),
     });
+    // Node ignores further fields without an error. The app refuses the request, because it has more than the half.
+    server.maxHeadersCount = 2 * maxHeaderFields;
     this.#connections.watch(server);
     // Closes a connection when its last response ends during shutdown. Otherwise the connection would stay
     // open for a next request, which the server would refuse.

@@ -24,16 +24,23 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
   const hasLength = length !== undefined && length !== '0';
   // If `body` is set, a body parser has already read the body. Some parsers set an empty object for a missing
   // body.
-  const parsed = source.readableEnded && body !== undefined ? toBytes(body) : undefined;
+  const isParsed = source.readableEnded && body !== undefined;
   let headBytes = rawUrl.length;
-  for (const text of rawHeaders) headBytes += text.length + 2;
+  let hosts = 0;
+  // `headersDistinct` would make an array for each field, and Node keeps it as long as the request.
+  for (const [at, text] of rawHeaders.entries()) {
+    headBytes += text.length + 2;
+    if (at % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host') hosts++;
+  }
   return {
     ...{ method, url, basePath, headers, headBytes, source },
-    hasSeveralHosts: (source.headersDistinct['host']?.length ?? 0) > 1,
+    headFields: rawHeaders.length / 2,
+    hasSeveralHosts: hosts > 1,
     hasBody: hasLength || headers['transfer-encoding'] !== undefined,
     address: socket.remoteAddress ?? 'unknown',
     readBody: async (maxBytes, signal, onBytes) => {
-      if (parsed === undefined) return readStream(source, { maxBytes, onBytes }, signal);
+      if (!isParsed) return readStream(source, { maxBytes, onBytes }, signal);
+      const parsed = toBytes(body);
       if (parsed.length > maxBytes) throw bodyTooLarge();
       onBytes?.(parsed.length);
       return parsed;
@@ -44,7 +51,18 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
 /** Returns the bytes of a body that the framework's parser has already read. */
 function toBytes(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
-  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const text = typeof body === 'string' ? body : writeJson(body);
+  if (text !== undefined) return Buffer.from(text);
+  throw new ServerError('bad_request', 'Cannot read the body: it is nested too deeply');
+}
+
+/** Returns undefined for a value with more levels than `JSON.stringify` can write. A parser can accept more. */
+function writeJson(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    return undefined;
+  }
 }
 
 interface ReadLimits {

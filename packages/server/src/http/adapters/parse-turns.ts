@@ -1,7 +1,8 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { joinSmallChunks } from '../../network/join-chunks.ts';
-import { isAdmitted } from '../access/connection-limit.ts';
+import { isAdmitted, noteReceived } from '../access/connection-limit.ts';
+import { openHeadMemory } from '../access/unknown-memory.ts';
 
 /**
  * Maximum number of bytes that Node parses before the state of the connection is checked. The first slice is
@@ -12,30 +13,32 @@ const sliceBytes = { first: 1024, next: 4096 };
 /** Time after which the rest of the received bytes of a connection waits for a later turn, in milliseconds. */
 const maxParseMs = 1;
 
-/** Maximum time for the bytes of all connections in one turn of the event loop, in milliseconds. */
+/**
+ * Maximum time for the bytes of all connections of one kind in one turn of the event loop, in milliseconds. Thousands
+ * of connections can send bytes at the same time.
+ */
 const maxTurnMs = 10;
 
-/**
- * The limits of each connection after `maxTurnMs` is over. They are enough for one usual request. Thousands of
- * connections can send bytes in one turn of the event loop.
- */
-const late = { sliceBytes: 256, maxParseMs: 0.25 };
+/** The connections whose callers the server has accepted, and all other connections. */
+type Kind = 'admitted' | 'unknown';
 
 /**
- * Maximum number of connections whose bytes wait: connections whose callers the server has accepted, and all other
- * connections. Each of them holds at most about 128 KiB.
+ * Maximum number of bytes of all connections that wait. `UnknownMemory` limits the part of connections without an
+ * accepted caller to 64 MiB.
  */
-const maxWaiting = { admitted: 256, unknown: 128 };
+const maxWaitingBytes = 96 * 2 ** 20;
 
 interface Connection {
+  /** Passes bytes to Node. */
+  readonly parse: (bytes: Buffer) => void;
   /** The size of the slice that Node parses. */
   sliceBytes: number;
   /** The next bytes that certainly belong to a body whose length is known. They need no slices. */
   bodyBytes: number;
-  /** The length of the body of the last request, or 0 if it is unknown. */
-  bodyLength: number;
-  /** The number of requests that Node has parsed. */
-  requests: number;
+  /** The last request, until Node has parsed its end. */
+  message: IncomingMessage | undefined;
+  /** At most this many parsed bytes belong to a head that is not complete. */
+  headBytes: number;
   /** True if it is the turn of this connection, after it has waited. */
   isNext: boolean;
 }
@@ -45,17 +48,23 @@ interface Connection {
  *
  * Node parses all bytes that it has received at once, also if the first request closes the connection, or if the
  * work for the bytes is large: a body in chunks of one byte needs a thousand times the work of a usual body. A few
- * connections could therefore keep the server from its other work. Here, parsing stops when the connection is closed
- * or paused. After `maxParseMs`, the rest waits for a later turn of the event loop, in which one connection of each
- * kind continues.
+ * connections could therefore keep the server from its other work, and so could the requests of thousands of them.
+ * Here, parsing stops when the connection is closed or paused. After `maxParseMs`, the rest waits for a later turn of
+ * the event loop. After `maxTurnMs`, all further connections of this kind wait. They continue in the order in which
+ * they began to wait.
  */
 export class ParseTurns {
   readonly #now: () => number;
   readonly #connections = new WeakMap<Socket, Connection>();
-  readonly #waiting = { admitted: new Set<Socket>(), unknown: new Set<Socket>() };
+  /** The bytes of each connection that waits. */
+  readonly #waiting: Readonly<Record<Kind, Map<Socket, number>>> = {
+    admitted: new Map(),
+    unknown: new Map(),
+  };
+  #waitingBytes = 0;
   #isScheduled = false;
   /** The time for the bytes of all connections in this turn of the event loop. */
-  #spentMs = 0;
+  #spentMs: Record<Kind, number> = { admitted: 0, unknown: 0 };
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -69,9 +78,8 @@ export class ParseTurns {
       const { socket, headers } = request;
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
-      connection.requests++;
-      connection.bodyLength = Number(headers['content-length'] ?? 0);
-      connection.bodyBytes = connection.bodyLength - connection.sliceBytes;
+      connection.message = request;
+      connection.bodyBytes = Number(headers['content-length'] ?? 0) - connection.sliceBytes;
     });
   }
 
@@ -79,34 +87,34 @@ export class ParseTurns {
     const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
     if (parse === undefined || others.length > 0) return;
     const connection: Connection = {
-      ...{ sliceBytes: 0, bodyBytes: 0, bodyLength: 0, requests: 0, isNext: false },
+      ...{ parse, sliceBytes: 0, bodyBytes: 0, isNext: false, message: undefined, headBytes: 0 },
     };
     this.#connections.set(socket, connection);
     socket.off('data', parse);
     socket.on('data', (bytes: Buffer) => {
-      // Node resumes the connection when a body is read, also if the connection waits for its turn.
-      if (this.#isWaiting(socket)) return putBack(socket, bytes);
-      const isLate = this.#spentMs >= maxTurnMs && !connection.isNext;
-      connection.isNext = false;
-      const startedAt = this.#now();
-      const spentMs = () => this.#now() - startedAt;
-      const rest = parseSlices(socket, bytes, { connection, parse, spentMs, isLate });
-      this.#spend(spentMs());
-      if (rest === undefined) return;
-      // Node must not parse while it has paused the connection. It resumes the connection itself.
-      if (socket.isPaused()) return void socket.unshift(rest);
-      this.#wait(socket, rest);
+      this.#receive(socket, bytes, connection);
+      noteReceived(socket, openHeadMemory(connection.headBytes) + socket.readableLength);
     });
     socket.once('close', () => this.#leave(socket));
   }
 
-  /** Notes the time that was spent in this turn of the event loop. */
-  #spend(ms: number): void {
-    if (this.#spentMs === 0)
-      setImmediate(() => {
-        this.#spentMs = 0;
-      });
-    this.#spentMs += ms;
+  #receive(socket: Socket, bytes: Buffer, connection: Connection): void {
+    // Node resumes the connection when a body is read, also if the connection waits for its turn.
+    if (this.#isWaiting(socket)) return this.#wait(socket, bytes);
+    const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
+    const { isNext } = connection;
+    connection.isNext = false;
+    if (this.#spentMs[kind] >= maxTurnMs && !isNext) return this.#wait(socket, bytes);
+    const startedAt = this.#now();
+    const spentMs = () => this.#now() - startedAt;
+    const rest = parseSlices(socket, bytes, connection, spentMs);
+    this.#spentMs[kind] += spentMs();
+    this.#schedule();
+    if (isNext) this.#continue();
+    if (rest === undefined) return;
+    // Node must not parse while it has paused the connection. It resumes the connection itself.
+    if (socket.isPaused()) return void socket.unshift(rest);
+    this.#wait(socket, rest);
   }
 
   #isWaiting(socket: Socket): boolean {
@@ -114,71 +122,93 @@ export class ParseTurns {
   }
 
   #wait(socket: Socket, rest: Buffer): void {
-    const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
-    const waiting = this.#waiting[kind];
-    if (waiting.size >= maxWaiting[kind]) return void socket.destroy();
-    waiting.add(socket);
+    this.#leave(socket);
     putBack(socket, rest);
+    const bytes = socket.readableLength;
+    if (!this.#hasRoom(bytes)) return void socket.destroy();
+    this.#waitingBytes += bytes;
+    this.#waiting[isAdmitted(socket) ? 'admitted' : 'unknown'].set(socket, bytes);
     this.#schedule();
   }
 
+  #hasRoom(bytes: number): boolean {
+    if (this.#waitingBytes + bytes <= maxWaitingBytes) return true;
+    // A connection emits `close` at the end of the turn in which it was destroyed.
+    for (const waiting of Object.values(this.#waiting))
+      for (const socket of waiting.keys()) if (socket.destroyed) this.#leave(socket);
+    return this.#waitingBytes + bytes <= maxWaitingBytes;
+  }
+
+  /** Begins a new turn before the event loop receives further bytes. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (const waiting of Object.values(this.#waiting)) {
-        const [socket] = waiting;
-        if (socket === undefined) continue;
-        waiting.delete(socket);
-        const connection = this.#connections.get(socket);
-        if (connection !== undefined) connection.isNext = true;
-        socket.resume();
-      }
+      this.#spentMs = { admitted: 0, unknown: 0 };
+      this.#continue();
       if (this.#waiting.admitted.size + this.#waiting.unknown.size > 0) this.#schedule();
     });
   }
 
-  #leave(socket: Socket): void {
-    this.#waiting.admitted.delete(socket);
-    this.#waiting.unknown.delete(socket);
+  /** Continues with the next connection of each kind, if this turn has time for it. */
+  #continue(): void {
+    for (const kind of ['admitted', 'unknown'] as const) {
+      const [socket] = this.#waiting[kind].keys();
+      if (socket === undefined || this.#spentMs[kind] >= maxTurnMs) continue;
+      this.#leave(socket);
+      const connection = this.#connections.get(socket);
+      if (connection !== undefined) connection.isNext = true;
+      socket.resume();
+    }
   }
-}
 
-interface SlicedParse {
-  readonly connection: Connection;
-  readonly parse: (bytes: Buffer) => void;
-  /** Returns the time since the first slice. */
-  readonly spentMs: () => number;
-  /** True if other connections have used up the time of this turn of the event loop. */
-  readonly isLate: boolean;
+  #leave(socket: Socket): void {
+    for (const waiting of Object.values(this.#waiting)) {
+      this.#waitingBytes -= waiting.get(socket) ?? 0;
+      waiting.delete(socket);
+    }
+  }
 }
 
 /** Parses bytes until a connection is closed or paused, or its time is over. Returns the bytes that are left. */
 function parseSlices(
   socket: Socket,
   bytes: Buffer,
-  { connection, parse, spentMs, isLate }: SlicedParse,
+  connection: Connection,
+  spentMs: () => number,
 ): Buffer | undefined {
-  const { requests } = connection;
   for (let at = 0; canParse(socket); ) {
-    const { bodyBytes } = connection;
-    const isFirst = at === 0 && bodyBytes <= 0;
-    const unknown = isLate ? late.sliceBytes : isFirst ? sliceBytes.first : sliceBytes.next;
-    const size = unknown + Math.max(0, bodyBytes);
-    const slice = bytes.subarray(at, at + size);
+    const { bodyBytes, parse } = connection;
+    const unknown = at === 0 && bodyBytes <= 0 ? sliceBytes.first : sliceBytes.next;
+    const slice = bytes.subarray(at, at + unknown + Math.max(0, bodyBytes));
     connection.sliceBytes = slice.length;
     connection.bodyBytes -= slice.length;
     parse.call(socket, slice);
+    countHead(connection, slice);
     at += slice.length;
     if (at >= bytes.length) return undefined;
-    const isOver = spentMs() >= (isLate ? late.maxParseMs : maxParseMs);
-    const isAhead =
-      isLate && connection.requests > requests && bytes.length - at > connection.bodyLength;
-    if (socket.isPaused() || isOver || isAhead) return bytes.subarray(at);
+    if (socket.isPaused() || spentMs() >= maxParseMs) return bytes.subarray(at);
   }
   return undefined;
 }
+
+/** Counts the bytes of a parsed slice that can belong to a head that is not complete. */
+function countHead(connection: Connection, slice: Buffer): void {
+  const { message } = connection;
+  if (message === undefined) connection.headBytes += slice.length;
+  else if (!message.complete) connection.headBytes = 0;
+  else {
+    connection.message = undefined;
+    // Usually, a slice ends with the head of a request without a body. Otherwise at most the last bytes of the slice
+    // belong to a next head.
+    const isWhole = slice.subarray(-4).equals(blankLine);
+    connection.headBytes = isWhole ? 0 : Math.min(slice.length, sliceBytes.next);
+  }
+}
+
+/** The end of a head. */
+const blankLine = Buffer.from('\r\n\r\n');
 
 /** Returns false if the connection is closed, or closes after its last answer. */
 function canParse(socket: Socket): boolean {

@@ -14,13 +14,15 @@ export function fromWebRequest(source: Request, basePath: string): HttpRequest {
   const { pathname, search, host } = new URL(source.url);
   const headers: Record<string, string> = {};
   let headBytes = pathname.length + search.length;
+  let headFields = 0;
   for (const [name, value] of source.headers) {
     headers[name] = value;
     headBytes += name.length + value.length + 4;
+    headFields++;
   }
   headers['host'] ??= host;
   return {
-    ...{ method, url: `${pathname}${search}`, basePath, headers, headBytes, source },
+    ...{ method, url: `${pathname}${search}`, basePath, headers, headBytes, headFields, source },
     // `Headers` joins repeated headers into one value. Two joined host names are not a valid host and are
     // refused later.
     hasSeveralHosts: false,

@@ -1,6 +1,7 @@
 import type { CallerOptions } from '@millrace/agent';
 import {
   defaultContentLimits,
+  type FoldState,
   isId,
   type JsonObject,
   type Part,
@@ -14,7 +15,7 @@ import type { AgentInfo } from '../../contract/task.ts';
 import { type RouteContext, requestMetadata } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
 import { findPlace } from './fork-response.ts';
-import { type InputEntry, joinItems, type NewItem, refused } from './input-items.ts';
+import { type InputEntry, joinItems, type NewItem, refused, shown } from './input-items.ts';
 import { modelNotFound, notFound } from './openai-error.ts';
 import type { DoorRequest } from './request-body.ts';
 import { parseItemId, parseResponseId, type ResponseRef, readOptions } from './response-starts.ts';
@@ -236,6 +237,8 @@ async function continueSession(
   const open = waiting.find((call) => !answered.has(call));
   if (open !== undefined)
     throw unanswered(open, !fold.awaited.some((one) => one.toolCallId === open));
+  const isNew = fork !== undefined || rest.length > 0;
+  for (const answer of answers) assertWaiting(answer, fold, isNew);
   await assertSameTools(task.id, caller, context, fork?.through);
   const taskId = await target();
   // The message joins the request that follows the outputs, so it must be on the log before the last output.
@@ -280,7 +283,7 @@ function withOptions(
   return items.map((item, index) => (index === at ? { ...item, metadata } : item));
 }
 
-function commandOf(answer: Extract<InputEntry, { readonly callId: string }>): Command {
+function commandOf(answer: AnswerEntry): Command {
   const call = { tool_call_id: answer.callId, by: 'openai' };
   if (answer.type === 'output') return { type: 'tool_output', ...call, output: answer.output };
   if (answer.isApproved) return { type: 'approve', ...call };
@@ -301,6 +304,25 @@ async function assertSameTools(
   const { caller } = await readOptions(taskId, context, through);
   if (JSON.stringify(caller.tools ?? []) === JSON.stringify(tools)) return;
   throw refused('tools', 'they cannot change between a call and its output. Send the same tools');
+}
+
+type AnswerEntry = Extract<InputEntry, { readonly callId: string }>;
+
+/**
+ * Refuses an answer of the wrong kind before anything is written. If the request also makes a fork or adds a message,
+ * it refuses an answer to a call that does not wait. Other answers can be a repetition of an earlier request.
+ */
+function assertWaiting(
+  { type, callId }: AnswerEntry,
+  { awaited, asked }: Pick<FoldState, 'awaited' | 'asked'>,
+  isNew: boolean,
+): void {
+  const has = (calls: readonly { readonly toolCallId: string }[]) =>
+    calls.some(({ toolCallId }) => toolCallId === callId);
+  const [fitting, other] = type === 'output' ? [awaited, asked] : [asked, awaited];
+  if (has(fitting) || (!isNew && !has(other))) return;
+  const what = type === 'output' ? 'an output' : 'an approval';
+  throw refused('input', `the call ${shown(callId)} does not wait for ${what}`);
 }
 
 function unanswered(callId: string, isQuestion: boolean): ServerError {

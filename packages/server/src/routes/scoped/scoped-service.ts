@@ -58,7 +58,7 @@ function lastingAgents(
 function scopedAgents(
   { agents }: TaskService,
   rules: ScopeRules,
-  { isAgentKey }: Grant,
+  { isAgentKey, id: keyId }: Grant & { readonly id?: string },
 ): AgentService {
   return {
     async list(query) {
@@ -80,11 +80,11 @@ function scopedAgents(
      */
     async register(body) {
       const { scope } = rules;
-      if (!isAgentKey) throw rules.forbid('register an agent');
+      if (!isAgentKey || keyId === undefined) throw rules.forbid('register an agent');
       const known = await agents.get({ name: body.name }).catch(() => undefined);
       if (scope.kind !== 'agent' || known?.id !== scope.agentId)
         throw rules.forbid('register another agent');
-      return agents.register(body, { isByAgent: true });
+      return agents.register(body, { keyId });
     },
   };
 }

@@ -1,11 +1,12 @@
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
+import { openPrivateDatabase } from '@millrace/log/sqlite';
 import { RowsError } from '../../contract/rows.ts';
 
 const pauseMs = 5;
 
 /** Opens the file. Creates the tables if they do not exist, or upgrades them. */
 export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  const database = openPrivateDatabase(path, { timeout: busyTimeoutMs, makesPrivate: true });
   try {
     // If several processes create the file at the same time, only one of them succeeds. SQLite does not wait
     // in this case, so this code retries.

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -27,6 +27,19 @@ describe('rows in SQLite pass the suite', () => {
 });
 
 describe('a file of rows', () => {
+  test.skipIf(process.platform === 'win32')(
+    '18.869: attack: other users cannot read the file',
+    async () => {
+      const path = newPath();
+      writeFileSync(path, '');
+      chmodSync(path, 0o644);
+      const rows = sqliteRows({ path });
+      await rows.put('states', { id: 'a', keys: {}, data: {} });
+      for (const end of ['', '-wal', '-shm']) expect(statSync(path + end).mode & 0o777).toBe(0o600);
+      await rows.close();
+    },
+  );
+
   const counting = `
     import { sqliteRows } from ${JSON.stringify(new URL('./sqlite-rows.ts', import.meta.url).href)};
     const rows = sqliteRows({ path: process.argv[1] });

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isId, isMillraceError, parseJson } from '@millrace/core';
-import { type Clock, systemClock } from '@millrace/log';
+import { type Clock, LogError, systemClock } from '@millrace/log';
 import {
   type ClaimOptions,
   fencedRow,
@@ -29,8 +29,8 @@ import { assertCurrentVersion, openDatabase } from './open-database.ts';
 /** Options of `sqliteRows`. */
 export interface SqliteRowsOptions {
   /**
-   * Path of the file. The file is created if it does not exist. Its folder must exist. It must not be the
-   * file of a log.
+   * Path of the file. If the file does not exist, it is created, and only its owner can read it (0600). If all users
+   * can read a file that exists, the file becomes private. Its folder must exist. It must not be the file of a log.
    */
   readonly path: string;
   /** The time to wait for a transaction of a different process, in milliseconds. Default: 5,000. */
@@ -286,6 +286,8 @@ function translateErrors<T>(path: string, work: () => T): T {
 }
 
 function toRowsError(path: string, cause: unknown): unknown {
+  if (cause instanceof LogError)
+    return new RowsError('storage', cause.message, { path }, { cause });
   if (isMillraceError(cause)) return cause;
   const { errcode } = cause as { readonly errcode?: number };
   const meaning = errcode === undefined ? undefined : meaningsByCode.get(errcode & 0xff);

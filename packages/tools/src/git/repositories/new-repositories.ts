@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs';
-import { basename, dirname, join, relative, sep } from 'node:path';
-import { readGitSettings } from '../read-git-settings.ts';
-import { readRegularFile } from '../read-regular-file.ts';
+import { join, relative, sep } from 'node:path';
+import { moveAway } from '../../workspace/kept-names.ts';
+import { isInside } from '../../workspace/match-path.ts';
+import { entryOf } from '../../workspace/real-form.ts';
+import { begunNames, riskOfBegun } from './begun-work.ts';
+import { changedIndexes, type Indexes, indexesOf } from './changed-indexes.ts';
 import type { PackageCheck, PackageRepositories } from './package-repositories.ts';
 import { packagesName } from './read-folder.ts';
 import { makeReadable, type Risk, removeRisk } from './remove-risk.ts';
@@ -11,14 +13,7 @@ import {
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import {
-  begunNames,
-  hasHiddenWorktree,
-  riskOfBare,
-  riskOfBegun,
-  riskOfGit,
-} from './settings-risk.ts';
-import { gitFolderOf, type ReadIndex } from './submodules.ts';
+import { riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -38,6 +33,10 @@ interface WatchOptions {
   readonly network: boolean;
   /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
+  /** The paths that the sandbox really guards, so that no command can change them. */
+  readonly guarded: readonly string[];
+  /** The result of `harmlessRepositories` for the known repositories. */
+  readonly harmless: Promise<ReadonlySet<string>>;
   readonly search: RepositorySearch;
   /** Searches the `node_modules` folders. */
   readonly packages: PackageRepositories;
@@ -61,13 +60,14 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
   const before = indexesOf(options);
-  const begun = new Set([...before.keys()].flatMap(begunIn));
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const findAny = async () => {
     const all = search.survey(root);
-    const risks = [...(await changedIndexes(options, before)), ...(await risksOf(all, options))];
+    const begun = risksOfBegun(before, options);
+    const changed = await changedIndexes(options, before);
+    const risks = [...begun, ...changed, ...(await risksOf(all, options))];
     if (risks.length > 0 || isOver) return risks;
     return risksOf(await packages.survey(root, all.packages), options);
   };
@@ -81,6 +81,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     }, ms).unref();
   };
   checkLater(everyMs);
+  const renameNow = () => renameNew(options, before);
+  open.add(renameNow);
   const removeAll = async (risks: readonly Risk[]) => {
     const notes: string[] = [];
     for (const risk of risks) notes.push(await removeRisk(root, risk));
@@ -114,7 +116,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       try {
         const changed = [
           ...(await changedIndexes(options, before)),
-          ...(await risksOfBegun(before, begun)),
+          ...risksOfBegun(before, options),
         ];
         const all = await surveyAll(root, async () => search.survey(root));
         folders = all.packages;
@@ -123,10 +125,43 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       } catch (error) {
         notes.push(cannotCheck(error));
       }
+      open.delete(renameNow);
       return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
     },
   };
 }
+
+/** For each running command, a function that renames the new repositories of its workspace. */
+const open = new Set<() => readonly string[]>();
+
+/**
+ * Renames the repositories that running commands created, synchronously. Call it if this process ends at once, after
+ * the commands were killed. It also renames harmless repositories, because there is no time to read their settings.
+ * Returns sentences about the changes.
+ */
+export function renameNewRepositories(): readonly string[] {
+  return [...open].flatMap((rename) => rename());
+}
+
+function renameNew(options: WatchOptions, before: Indexes): readonly string[] {
+  const begun = risksOfBegun(before, options).flatMap(pathsOf);
+  const repositories = options.search.survey(options.root).found.flatMap((one) => {
+    const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, one.folder, kind);
+    const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ofBare : [])];
+    return pathsOf({ folder: one.folder, names });
+  });
+  return [...begun, ...repositories].map(
+    (path) =>
+      `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${moveAway(path) ?? 'it could not be renamed'}`,
+  );
+}
+
+function pathsOf({ folder, names }: Pick<Risk, 'folder' | 'names'>): readonly string[] {
+  return names.map((name) => join(folder, name)).filter((path) => entryOf(path) !== undefined);
+}
+
+/** The entries of a bare repository without which git runs no programs. */
+const ofBare = ['config', 'hooks', 'commondir', 'index', ...begunNames];
 
 function isInPackages(root: string, folder: string): boolean {
   return relative(root, folder).split(sep).includes(packagesName);
@@ -165,103 +200,82 @@ async function surveyAll(
   return all;
 }
 
+function isKnown({ root, known }: WatchOptions, folder: string, kind: RepositoryKind): boolean {
+  return folder === root || known.some((one) => one.folder === folder && one[kind]);
+}
+
 /** Returns the new repositories that make git run programs. */
 async function risksOf(
   { found }: FoundRepositories,
-  { root, network, known, search }: WatchOptions,
+  options: WatchOptions,
 ): Promise<readonly Risk[]> {
-  const isKnown = (folder: string, kind: 'isBare' | 'hasGit') =>
-    folder === root || known.some((one) => one.folder === folder && one[kind]);
-  // Commands cannot change the worktrees and submodules of repositories that existed before.
-  const guarded = [
-    root,
-    ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder),
-  ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
   const risks: Risk[] = [];
-  const about = { root, network, guarded, search };
   // Before the command, there were fewer repositories. A new repository could have a submodule that the
   // search did not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
   for (const { folder, isBare, hasGit } of found) {
-    if (hasGit && !isKnown(folder, 'hasGit')) {
-      const why = isTooMany ?? (await riskOfGit(join(folder, '.git'), about));
+    if (hasGit) {
+      const git = join(folder, '.git');
+      const why = isKnown(options, folder, 'hasGit')
+        ? await riskOfChanged(folder, 'hasGit', options)
+        : (isTooMany ?? (await riskOfGit(git, options)));
       if (why !== undefined) risks.push({ folder, names: ['.git'], why });
     }
-    if (isBare && !isKnown(folder, 'isBare')) {
-      const why = await riskOfBare(folder, about);
-      const names = ['config', 'hooks', 'commondir', 'index', ...begunNames];
-      if (why !== undefined) risks.push({ folder, names, why });
+    if (isBare) {
+      const why = isKnown(options, folder, 'isBare')
+        ? await riskOfChanged(folder, 'isBare', options)
+        : await riskOfBare(folder, options);
+      if (why !== undefined) risks.push({ folder, names: ofBare, why });
     }
-  }
-  return risks;
-}
-
-/** The indexes before the command, by git folder. */
-type Indexes = ReadonlyMap<string, ReadIndex>;
-
-function indexesOf({ root, known, search }: WatchOptions): Indexes {
-  const folders = [
-    ...[root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)].map(gitFolderOf),
-    ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
-  ];
-  // Commands cannot change repositories outside the workspace.
-  const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
-  return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
-}
-
-const maxConfigBytes = 1_048_576;
-
-/** Returns the known repositories whose index a command has changed in a way that cannot be checked. */
-async function changedIndexes(
-  { root, search }: WatchOptions,
-  before: Indexes,
-): Promise<readonly Risk[]> {
-  const risks: Risk[] = [];
-  for (const [folder, earlier] of before) {
-    const { stamp, submodules } = search.readIndex(folder);
-    if (stamp === earlier.stamp) continue;
-    const known = new Set(earlier.submodules);
-    const worktree = basename(folder) === '.git' ? dirname(folder) : undefined;
-    const isRisk =
-      submodules === undefined
-        ? !(await isSparse(folder))
-        : submodules.some((one) => !known.has(one)) &&
-          (await hasHiddenWorktree(folder, root, worktree));
-    if (isRisk) risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
   }
   return risks;
 }
 
 /**
- * Returns the folders of unfinished rebases and patches in a repository. A command cannot change these
- * folders. It can change the folder `sequencer`, so that folder is not included.
+ * Checks a known repository again. The guards of the sandbox should keep commands from changing it, and this check
+ * does not depend on them. It cannot check a repository that already had settings which run programs.
  */
-function begunIn(git: string): readonly string[] {
-  const guarded = begunNames.filter((name) => name !== 'sequencer');
-  return guarded.map((name) => join(git, name)).filter((folder) => existsSync(folder));
+async function riskOfChanged(
+  folder: string,
+  kind: RepositoryKind,
+  options: WatchOptions,
+): Promise<string | undefined> {
+  const wasHarmless = (await options.harmless).has(repositoryKey(folder, kind));
+  return wasHarmless ? riskOfKnown(folder, kind, options) : undefined;
+}
+
+type RepositoryKind = 'isBare' | 'hasGit';
+
+function repositoryKey(folder: string, kind: RepositoryKind): string {
+  return `${kind} ${folder}`;
+}
+
+/** Returns the keys of the known repositories that are harmless. Wait for the result before a command starts. */
+export async function harmlessRepositories(
+  options: Pick<WatchOptions, 'root' | 'known' | 'guarded' | 'search'>,
+): Promise<ReadonlySet<string>> {
+  const harmless = new Set<string>();
+  for (const { folder, isBare, hasGit } of options.known) {
+    const kinds = [...(isBare ? ['isBare' as const] : []), ...(hasGit ? ['hasGit' as const] : [])];
+    for (const kind of kinds)
+      if ((await riskOfKnown(folder, kind, options)) === undefined)
+        harmless.add(repositoryKey(folder, kind));
+  }
+  return harmless;
 }
 
 /**
  * Returns the unfinished rebases and similar operations of a command that would be dangerous for the user to
- * continue. The command's own rebase runs in the sandbox, but the user's `--continue` does not.
+ * continue. The command's own rebase runs in the sandbox, but the user's `--continue` does not. No command can
+ * change an operation that the sandbox guards, because it existed before.
  */
-async function risksOfBegun(before: Indexes, begun: ReadonlySet<string>): Promise<readonly Risk[]> {
+function risksOfBegun(before: Indexes, { guarded }: WatchOptions): readonly Risk[] {
   const risks: Risk[] = [];
   for (const folder of before.keys())
     for (const name of begunNames) {
-      const isKnown = begun.has(join(folder, name));
-      const why = isKnown ? undefined : await riskOfBegun(folder, name);
+      const isGuarded = guarded.some((path) => isInside(path, join(folder, name)));
+      const why = isGuarded ? undefined : riskOfBegun(folder, name);
       if (why !== undefined) risks.push({ folder, names: [name], why });
     }
   return risks;
-}
-
-/** True if the settings enable an index that can contain folders. No command can change these settings. */
-async function isSparse(git: string): Promise<boolean> {
-  for (const name of ['config', 'config.worktree']) {
-    const text = await readRegularFile(join(git, name), maxConfigBytes);
-    const settings = readGitSettings(text?.toString('utf8') ?? '');
-    if (settings.some(({ section, key }) => section === 'index' && key === 'sparse')) return true;
-  }
-  return false;
 }

@@ -1,11 +1,13 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isBelow } from '../../workspace/match-path.ts';
+import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { isQuietGitConfig } from '../git-config.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFile } from '../read-regular-file.ts';
+import { riskOfAnyBegun } from './begun-work.ts';
 import { RepositorySearch } from './repository-search.ts';
-import { gitFolderOf, readPointerFile, realPath } from './submodules.ts';
+import { placesInSettings, userConfigFiles } from './settings-places.ts';
+import { gitFolderOf, readCommonFolder, readGitFolder, realPath } from './submodules.ts';
 
 interface SettingsOptions {
   /** The real path of the workspace. */
@@ -18,7 +20,7 @@ interface SettingsOptions {
 }
 
 interface GitOptions extends SettingsOptions {
-  /** The folders whose settings no command can change. A `.git` file may point to them. */
+  /** The paths that no command can change. */
   readonly guarded: readonly string[];
   readonly search: RepositorySearch;
 }
@@ -28,127 +30,68 @@ interface GitOptions extends SettingsOptions {
  * file with the path of a folder. A file that this function may read differently than git counts as a risk.
  */
 export async function riskOfGit(git: string, options: GitOptions): Promise<string | undefined> {
-  const { root, guarded } = options;
+  const { root } = options;
   const entry = await lstat(git).catch(() => undefined);
   if (entry === undefined) return undefined;
   if (entry.isDirectory()) return riskOfRepository(git, dirname(git), options);
   if (!entry.isFile()) return 'it is neither a file nor a folder';
-  const pointer = readPointerFile(git);
+  const folder = readGitFolder(dirname(git));
   // Git refuses this file, so it is harmless.
-  if (pointer === undefined) return undefined;
-  const real = pointer === 'unclear' ? undefined : plainPath(dirname(git), pointer.path);
-  // The folder does not exist, or the path is unusual. A later command could create the folder.
-  if (real === undefined) return 'it leads to nothing, through a link or to an unusual name';
-  if (!isBelow(root, real)) return 'it leads out of the workspace';
-  const isGuarded = guarded.some((place) => isBelow(place, real));
-  return isGuarded ? undefined : riskOfRepository(real, dirname(git), options);
+  if (folder === undefined) return undefined;
+  // If the folder does not exist, a later command could create it.
+  if (folder === 'unclear' || folder.real !== folder.path)
+    return 'it leads to nothing, through a link or to an unusual name';
+  if (!isBelow(root, folder.real)) return 'it leads out of the workspace';
+  return riskOfRepository(folder.real, dirname(git), options);
 }
 
 async function riskOfRepository(
   git: string,
   worktree: string,
-  { root, network, search }: GitOptions,
+  options: GitOptions,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(git, { root, network })) ?? (await riskOfAnyBegun(git));
+  const { root, search } = options;
+  const why =
+    (await riskOfSettings(git, options)) ??
+    (await riskOfUserHooks(git, worktree, options)) ??
+    riskOfAnyBegun(git);
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
 }
 
-/** Returns the reason why a folder that looks like a bare repository makes git run programs. */
-export async function riskOfBare(
+/**
+ * Returns the reason why the settings or hooks of a repository make git run programs. `folder` is its worktree, or the
+ * folder of a bare repository. Unlike `riskOfGit`, it ignores the index and unfinished operations.
+ */
+export async function riskOfKnown(
   folder: string,
-  { root, network, search }: GitOptions,
+  kind: 'isBare' | 'hasGit',
+  given: Omit<GitOptions, 'network'>,
 ): Promise<string | undefined> {
-  const why = (await riskOfSettings(folder, { root, network })) ?? (await riskOfAnyBegun(folder));
+  // An earlier command with access to the network may have created the repository.
+  const options = { ...given, network: true };
+  const found = kind === 'isBare' ? { real: folder } : readGitFolder(folder);
+  if (found === undefined) return undefined;
+  if (found === 'unclear' || found.real === undefined) return 'its folder is unclear';
+  // No command can change a repository outside of the workspace.
+  if (!isInside(options.root, found.real)) return undefined;
+  return (
+    (await riskOfSettings(found.real, options)) ??
+    (await riskOfUserHooks(found.real, folder, options))
+  );
+}
+
+/** Returns the reason why a folder that looks like a bare repository makes git run programs. */
+export async function riskOfBare(folder: string, options: GitOptions): Promise<string | undefined> {
+  const { root, search } = options;
+  const why =
+    (await riskOfSettings(folder, options)) ??
+    (await riskOfUserHooks(folder, folder, options)) ??
+    riskOfAnyBegun(folder);
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
-}
-
-/**
- * A file of an unfinished operation, a pattern that detects a risk in the file, and a description of the
- * risk.
- */
-type BegunCheck = readonly [file: string, risk: RegExp, why: string];
-
-/**
- * The built-in merge strategies. Git runs any other strategy as a program. If the name of a strategy has a
- * slash, the program is in the worktree.
- */
-const strategies = '(?:ort|recursive|subtree|ours)';
-/** The harmless options. Other options, such as `--build-fake-ancestor`, can write to any file. */
-const patchOptions =
-  "'(?:-[pC]\\d+|--(?:whitespace|directory|include|exclude)=[^']*|--(?:ignore-space-change|ignore-whitespace|reject))'";
-
-/** The state folders of an unfinished rebase, of `git am`, and of a series of cherry-picks or reverts. */
-type BegunName = 'rebase-merge' | 'rebase-apply' | 'sequencer';
-
-/** The checks of unfinished operations that the user may continue. */
-const begunChecks: Readonly<Record<BegunName, readonly BegunCheck[]>> = {
-  'rebase-merge': [
-    [
-      'git-rebase-todo',
-      /^[ \t]*(?:x|exec)(?:\s|$)/m,
-      'commands, which git rebase --continue would run',
-    ],
-    [
-      'strategy',
-      new RegExp(`^(?!${strategies}\\n?$)`),
-      'a strategy, which git rebase --continue would run',
-    ],
-  ],
-  'rebase-apply': [
-    [
-      'apply-opt',
-      new RegExp(`^(?!(?: ?${patchOptions})*\\n?$)`),
-      'options, with which git am --continue would write other files',
-    ],
-  ],
-  sequencer: [
-    [
-      'opts',
-      new RegExp(
-        `^(?![ \\t]*strategy(?:[ \\t]*=[ \\t]*${strategies}$|-option[ \\t]*=)).*strategy`,
-        'im',
-      ),
-      'a strategy, which git cherry-pick --continue would run',
-    ],
-  ],
-};
-
-/** The names of the state folders of unfinished operations. */
-export const begunNames: readonly BegunName[] = Object.keys(begunChecks) as readonly BegunName[];
-
-/**
- * Returns the reason why it would be dangerous for the user to continue an unfinished operation in a
- * repository.
- */
-export async function riskOfBegun(git: string, name: BegunName): Promise<string | undefined> {
-  for (const [file, risk, why] of begunChecks[name])
-    if (await mayMatch(join(git, name), file, risk)) return `its ${name} has ${why}`;
-  return undefined;
-}
-
-async function riskOfAnyBegun(git: string): Promise<string | undefined> {
-  for (const name of begunNames) {
-    const why = await riskOfBegun(git, name);
-    if (why !== undefined) return why;
-  }
-  return undefined;
-}
-
-const maxStateBytes = 1_048_576;
-
-/** True if a file in the folder matches the pattern or cannot be read. False if the file does not exist. */
-async function mayMatch(folder: string, name: string, pattern: RegExp): Promise<boolean> {
-  const entry = await lstat(folder).catch(() => undefined);
-  if (entry === undefined || entry.isFile()) return false;
-  if (!entry.isDirectory()) return true;
-  const isThere = await lstat(join(folder, name)).then(() => true, isNotMissing);
-  if (!isThere) return false;
-  const bytes = await readRegularFile(join(folder, name), maxStateBytes);
-  return bytes === undefined || pattern.test(bytes.toString('latin1'));
 }
 
 const elsewhere = 'its worktree is another folder';
@@ -185,7 +128,6 @@ function plainPath(folder: string, path: string): string | undefined {
   return realPath(isAbsolute(path) ? path : `${folder}/${path}`) === plain ? plain : undefined;
 }
 
-const maxNameBytes = 4096;
 const maxConfigBytes = 1_048_576;
 /** Maximum depth of nested repositories. A submodule can have its own submodules. */
 const maxDepth = 5;
@@ -209,23 +151,41 @@ async function riskOfSettings(
   const at = (name: string) => join(git, name);
   const isThere = (name: string) => lstat(at(name)).then(() => true, isNotMissing);
   if (await isThere('config.worktree')) return 'it has settings of a worktree';
-  const hooks = await readdir(at('hooks')).catch(emptyIfMissing);
-  if (hooks === undefined || hooks.some((name) => !name.endsWith('.sample'))) return 'it has hooks';
+  if (await hasHooks(at('hooks'))) return 'it has hooks';
   if (await isThere('config')) {
     const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('utf8');
     const isWorktree = (value: string) => isBelow(root, resolve(git, value));
     if (config === undefined || !isQuietGitConfig(config, { isWorktree, isPartial: network }))
       return 'it has settings that are not known to be harmless';
   }
-  if (await isThere('commondir')) {
-    const common = (await readRegularFile(at('commondir'), maxNameBytes))?.toString('utf8');
-    const name = /^([^\s\uFFFD]+)\n?$/.exec(common ?? '')?.[1];
-    const shared = name === undefined ? undefined : plainPath(git, name);
-    if (shared === undefined || !isBelow(root, shared))
-      return 'its settings are outside of the workspace';
-    if (shared !== git) return riskOfSettings(shared, options, depth + 1);
-  }
+  const shared = readCommonFolder(git);
+  if (shared === 'unclear' || shared?.real !== shared?.path || !isBelow(root, shared?.real ?? git))
+    return 'its settings are outside of the workspace';
+  if (shared !== undefined && shared.path !== git)
+    return riskOfSettings(shared.path, options, depth + 1);
   return (await isThere('modules')) ? riskOfModules(at('modules'), options, depth) : undefined;
+}
+
+/**
+ * Returns a reason if a repository has hooks in a folder that the settings of the user name. The setting
+ * `core.hooksPath` can be relative, and then each repository has its own folder.
+ */
+async function riskOfUserHooks(
+  git: string,
+  worktree: string,
+  { root, guarded }: GitOptions,
+): Promise<string | undefined> {
+  const files = [join(git, 'config'), ...userConfigFiles(process.env)];
+  for (const folder of placesInSettings(files, [worktree, git]).hooks) {
+    const isWritable = isInside(root, folder) && !guarded.some((path) => isInside(path, folder));
+    if (isWritable && (await hasHooks(folder))) return 'it has hooks';
+  }
+  return undefined;
+}
+
+async function hasHooks(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch(emptyIfMissing);
+  return names === undefined || names.some((name) => !name.endsWith('.sample'));
 }
 
 async function riskOfModules(

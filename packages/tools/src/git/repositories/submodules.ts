@@ -1,53 +1,84 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { entryOf } from '../../workspace/real-form.ts';
 import { type HashBytes, indexPaths, submodulePaths } from '../git-index.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFileSync } from '../read-regular-file.ts';
 
 /** Maximum size of a `.git` file, in bytes. Git refuses a larger file. */
 const maxPointerBytes = 1_048_576;
-
-/**
- * Returns the path in a `.git` file, which leads to the git folder of the repository. Returns undefined if
- * git refuses the file. Returns `unclear` if this function and git may read different paths.
- */
-function readPointer(content: Buffer): { readonly path: string } | 'unclear' | undefined {
-  let end = content.length;
-  while (end > 0 && isLineBreak(content[end - 1])) end--;
-  const bytes = content.subarray(0, end);
-  if (bytes.toString('latin1', 0, prefix.length) !== prefix || end === prefix.length)
-    return undefined;
-  const path = bytes.toString('utf8', prefix.length);
-  const isClear = isUtf8(bytes) && bytes.every((byte) => byte >= 0x20 && byte !== 0x7f);
-  return isClear && end <= maxPathBytes ? { path } : 'unclear';
-}
-
-const prefix = 'gitdir: ';
 const maxPathBytes = 4096;
 
-function isLineBreak(byte: number | undefined): boolean {
-  return byte === 0x0a || byte === 0x0d;
+/** A folder whose path is in a file of git. */
+interface NamedFolder {
+  /** The absolute path, as the file names it. */
+  readonly path: string;
+  /** The real path. Undefined if the folder does not exist. */
+  readonly real: string | undefined;
 }
 
-/** Reads a `.git` file that an attacker may have written. Returns `unclear` if the file cannot be read. */
-export function readPointerFile(file: string): ReturnType<typeof readPointer> {
-  const content = readRegularFileSync(file, maxPointerBytes);
-  return content === undefined ? 'unclear' : readPointer(content);
-}
+/** `unclear` means that git may use a different folder than the one that this code reads. */
+type ReadFolderName = NamedFolder | 'unclear' | undefined;
 
-/** Returns the real path of the git folder of a worktree. Returns undefined if there is no repository. */
-export function gitFolderOf(worktree: string): string | undefined {
+/**
+ * Returns the git folder of a worktree. Its `.git` is this folder, a link to it, or a file with its path. Returns
+ * undefined if there is no repository, or if git refuses the file. An attacker may have written the file.
+ */
+export function readGitFolder(worktree: string): ReadFolderName {
   const git = join(worktree, '.git');
-  try {
-    if (lstatSync(git).isDirectory()) return git;
-    const pointer = readPointerFile(git);
-    if (pointer === undefined || pointer === 'unclear') return undefined;
-    // `resolve` would be wrong here, because the kernel follows a link before it applies the next `..`.
-    return realPath(pointer.path.startsWith('/') ? pointer.path : `${worktree}/${pointer.path}`);
-  } catch {
+  const entry = entryOf(git);
+  if (entry === undefined) return undefined;
+  const at = entry.isSymbolicLink() ? realPath(git) : git;
+  if (at === undefined) return undefined;
+  if (entryOf(at)?.isDirectory()) return { path: git, real: at };
+  const content = readRegularFileSync(at, maxPointerBytes);
+  if (content === undefined) return 'unclear';
+  const prefix = 'gitdir: ';
+  const bytes = withoutLineBreak(content);
+  if (bytes.toString('latin1', 0, prefix.length) !== prefix || bytes.length === prefix.length)
     return undefined;
-  }
+  return readPath(worktree, bytes.subarray(prefix.length));
+}
+
+/**
+ * Returns the folder with the settings and hooks of a git folder, if its file `commondir` names one. The git folder
+ * of a linked worktree has this file.
+ */
+export function readCommonFolder(git: string): ReadFolderName {
+  const file = join(git, 'commondir');
+  if (entryOf(file) === undefined) return undefined;
+  const content = readRegularFileSync(file, maxPathBytes);
+  return content === undefined ? 'unclear' : readPath(git, withoutLineBreak(content));
+}
+
+function withoutLineBreak(content: Buffer): Buffer {
+  let end = content.length;
+  while (end > 0 && (content[end - 1] === 0x0a || content[end - 1] === 0x0d)) end--;
+  return content.subarray(0, end);
+}
+
+/** Reads a path that is relative to a folder. A path with unusual characters, or with spaces around it, is unclear. */
+function readPath(folder: string, bytes: Buffer): NamedFolder | 'unclear' {
+  const name = bytes.toString('utf8');
+  const isPlain = isUtf8(bytes) && bytes.every((byte) => byte >= 0x20 && byte !== 0x7f);
+  if (!isPlain || name.trim() !== name || bytes.length > maxPathBytes) return 'unclear';
+  const written = name.startsWith('/') ? name : `${folder}/${name}`;
+  // `resolve` removes `..` from the text, but the kernel follows a link before it applies the next `..`.
+  const [path, real] = [resolve(written), realPath(written)];
+  return real === realPath(path) ? { path, real } : 'unclear';
+}
+
+/** Returns the real path of the git folder of a worktree. Returns undefined if it does not exist or is unclear. */
+export function gitFolderOf(worktree: string): string | undefined {
+  const folder = readGitFolder(worktree);
+  return folder === 'unclear' ? undefined : folder?.real;
+}
+
+/** Returns the real path of the folder with the settings, hooks and objects of a git folder. */
+export function commonFolderOf(git: string): string {
+  const common = readCommonFolder(git);
+  return common === undefined || common === 'unclear' ? git : (common.real ?? common.path);
 }
 
 /** Resolves a path in the same way as the kernel. Returns undefined if the path does not exist. */
@@ -141,9 +172,7 @@ const maxSettingsBytes = 1_048_576;
  * repository.
  */
 function settingsOf(git: string): readonly string[] {
-  const pointer = join(git, 'commondir');
-  const common = readRegularFileSync(pointer, maxPathBytes)?.toString('utf8').trim();
-  return [pointer, join(resolve(git, common ?? '.'), 'config')];
+  return [join(git, 'commondir'), join(commonFolderOf(git), 'config')];
 }
 
 function hashBytesOf([, config = '']: readonly string[]): HashBytes {

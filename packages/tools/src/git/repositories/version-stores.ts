@@ -1,11 +1,10 @@
 import { lstatSync, readdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { PermissionPolicy } from '../../permissions/permission-policy.ts';
 import { isVersionStore } from '../../permissions/read-only/secret-names.ts';
 import { lexicalPath } from '../../workspace/match-path.ts';
-import { readRegularFileSync } from '../read-regular-file.ts';
 import { repositoryKinds } from './read-folder.ts';
-import { gitFolderOf, realPath, trackedPaths } from './submodules.ts';
+import { commonFolderOf, gitFolderOf, trackedPaths } from './submodules.ts';
 
 /** Maximum number of stores to check, because each check reads an index. */
 const maxStores = 200;
@@ -56,7 +55,7 @@ export class VersionStores {
     }
     for (const git of this.#gitFolders) {
       if (folders.has(git)) continue;
-      const folder = folders.get(commonOf(git));
+      const folder = folders.get(commonFolderOf(git));
       if (folder !== undefined) folders.set(git, folder);
       // Nobody knows which folder the paths of this repository belong to.
       else if (hasObjects(git) && mayHold(root)) return cannotCheck(git, root);
@@ -91,18 +90,9 @@ function repositoriesAbove(root: string): readonly string[] {
   return found;
 }
 
-const maxPointerBytes = 4096;
-
-/** Returns the git folder with the objects. The git folder of a linked worktree refers to it. */
-function commonOf(git: string): string {
-  const pointer = readRegularFileSync(join(git, 'commondir'), maxPointerBytes);
-  const path = pointer?.toString('utf8').trim() ?? '';
-  return path === '' ? git : (realPath(resolve(git, path)) ?? git);
-}
-
 /** True if a repository contains objects, or if its objects cannot be checked. */
 function hasObjects(git: string): boolean {
-  const objects = join(commonOf(git), 'objects');
+  const objects = join(commonFolderOf(git), 'objects');
   const names = (folder: string) => (isThere(folder) ? readdirSync(folder) : []);
   try {
     return (

@@ -177,7 +177,8 @@ async function logInByBrowser(work: PageWork): Promise<McpLogin> {
       ...{ state: listener.state, ...(scope !== undefined && { scope }) },
     });
     const page = assertPageAllowed(server, authorizationUrl);
-    await work.openPage({ server: server.name, url: page.href });
+    const startUrl = listener.startUri(page.href);
+    await work.openPage({ server: server.name, url: page.href, startUrl });
     const returned = await listener.returned(signal);
     const code = codeOf(returned, authorization);
     const tokens = await exchangeAuthorization(authorization.url, {

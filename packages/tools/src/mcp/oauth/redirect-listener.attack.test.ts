@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { get } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isFromOtherUser } from './connection-owner.ts';
 import { listenForRedirect, type RedirectListenerOptions } from './redirect-listener.ts';
@@ -43,19 +44,62 @@ test('18.693: attack: a state in the wrong place, a longer path and a part of th
   expect(returned.get('code')).toBe('<script>');
 });
 
+/** Sends a request with any header fields, as a browser does. */
+function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  get(url, { headers, agent: false }, (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  }).on('error', reject);
+  return promise;
+}
+
+test('18.896: attack: a page of another site returns a code, or opens the login page', async () => {
+  const { listener } = await start({ host: 'localhost', stateIn: 'path' });
+  const login = 'https://login.example/auth?state=secret';
+  const first = listener.startUri(login);
+  const code = `${listener.redirectUri}?code=own`;
+  for (const dest of ['image', 'iframe', 'script', 'empty', 'style', 'object'])
+    expect(await statusOf(code, { 'sec-fetch-dest': dest }), dest).toBe(400);
+  for (const site of ['cross-site', 'same-site', 'same-origin'])
+    expect(await statusOf(first, { 'sec-fetch-site': site }), site).toBe(400);
+  for (const wrong of [`${first}x`, first.slice(0, -1), `${first}?a=b`])
+    expect(await statusOf(wrong), wrong).toBe(400);
+  expect(await statusOf(first, { host: 'evil.example' })).toBe(400);
+  expect(await statusOf(code, { 'sec-fetch-dest': 'document' })).toBe(200);
+});
+
+test('the start address leads to the login page, without the place from which it comes', async () => {
+  const { listener } = await start({});
+  const unknown = await fetch(`${new URL(listener.redirectUri).origin}/start/`);
+  expect(unknown.status).toBe(400);
+  const login = 'https://login.example/auth?state=secret';
+  const first = listener.startUri(login);
+  expect(first).not.toContain(listener.state);
+  const { status, headers } = await fetch(first, { redirect: 'manual' });
+  expect(status).toBe(302);
+  expect(headers.get('location')).toBe(login);
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(await statusOf(first, { 'sec-fetch-site': 'none' })).toBe(302);
+});
+
 test.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
   '18.712: attack: another user of the machine knows the state and returns a code of their own account',
   async () => {
     const { listener, request } = await start({ host: 'localhost', stateIn: 'path' });
     const nobody = 65_534;
-    const program = `fetch(process.argv[1]).then(({ status }) => console.log(status))`;
-    const statusAs = (uid: number) =>
+    const first = listener.startUri('https://login.example/auth?state=secret');
+    const program = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status }) => console.log(status))`;
+    const statusAs = (uid: number, url = `${listener.redirectUri}?code=${uid}`) =>
       new Promise<string>((resolve, reject) => {
-        const args = ['-e', program, `${listener.redirectUri}?code=${uid}`];
+        const args = ['-e', program, url];
         execFile(process.execPath, args, { uid, gid: uid, cwd: '/', env: {} }, (error, stdout) =>
           error === null ? resolve(stdout.trim()) : reject(error),
         );
       });
+    expect(await statusAs(nobody, first)).toBe('400');
+    expect(await statusOf(first)).toBe(302);
     expect(await statusAs(nobody)).toBe('400');
     expect(await request(`${listener.redirectUri}?code=own`)).toMatchObject({ status: 200 });
     const returned = await listener.returned(new AbortController().signal);

@@ -9,11 +9,17 @@ import { isFromOtherUser } from './connection-owner.ts';
 export interface RedirectListener {
   /** The address to which the browser returns. */
   readonly redirectUri: string;
-  /** A random text for the login page. Other users of the machine can read it, if a browser was started. */
+  /** A random text for the login page. Keep it secret: see `startUri`. */
   readonly state: string;
   /**
+   * Returns an address of this listener that leads to the login page. Give this address to a browser, and not the
+   * address of the page: other users of the machine can read the arguments of a program. On Linux, the listener
+   * answers only programs of this user and of root.
+   */
+  startUri(page: string): string;
+  /**
    * Resolves with the parameters of the first return that has the right state. On Linux, a return of a different
-   * user of the machine does not count.
+   * user of the machine does not count. A return in a part of a page, such as a picture, does not count either.
    */
   returned(signal: AbortSignal): Promise<URLSearchParams>;
   close(): Promise<void>;
@@ -33,6 +39,7 @@ export interface RedirectListenerOptions {
 }
 
 const path = '/callback';
+const startPath = '/start/';
 const maxConnections = 20;
 
 /**
@@ -49,16 +56,20 @@ export async function listenForRedirect(
   const { port = 0, host = '127.0.0.1', stateIn = 'query' } = options;
   const state = randomBytes(32).toString('base64url');
   const { promise: returned, resolve } = Promise.withResolvers<URLSearchParams>();
+  const start = randomBytes(32).toString('base64url');
+  let page: string | undefined;
   let isOver = false;
   const server = createServer(
     { requestTimeout: 10_000, maxHeaderSize: 16_384 },
     (request, response) => {
+      if (page !== undefined && isStart(request, start)) return redirect(response, page);
       const found = returnOf(request, redirectUri, stateIn);
-      // The address of the login page is an argument of the browser, so other users of the machine can read it.
+      // The address of the login page can become known, for example if the user pastes it somewhere.
       const isReturn =
         found !== undefined &&
         !isOver &&
         isSame(found.state, state) &&
+        isOfPage(request) &&
         !isFromOtherUser(request.socket);
       if (isReturn) {
         isOver = true;
@@ -73,10 +84,15 @@ export async function listenForRedirect(
   server.once('error', failed);
   server.listen(port, '127.0.0.1', started);
   await listening;
-  const origin = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const { port: ownPort } = server.address() as AddressInfo;
+  const origin = `http://${host}:${ownPort}`;
   const redirectUri = `${origin}${path}${stateIn === 'path' ? `/${state}` : ''}`;
   return {
     ...{ redirectUri, state },
+    startUri: (given) => {
+      page = given;
+      return `http://127.0.0.1:${ownPort}${startPath}${start}`;
+    },
     returned: (signal) => abortable(returned, signal),
     close: async () => {
       const closed = new Promise((done) => server.close(done));
@@ -110,9 +126,26 @@ function returnOf(
   return { state: pathname.slice(prefix.length), parameters };
 }
 
+/** True if the browser of the user opens the start address. Another page cannot make it do so. */
+function isStart({ method, url = '', headers, socket }: IncomingMessage, start: string): boolean {
+  const { host, 'sec-fetch-site': site = 'none' } = headers;
+  if (method !== 'GET' || host !== `127.0.0.1:${socket.localPort}` || site !== 'none') return false;
+  return isSame(url, `${startPath}${start}`) && !isFromOtherUser(socket);
+}
+
+/** False for a request of a part of a page, such as a picture or a frame. Old browsers do not tell. */
+function isOfPage({ headers }: IncomingMessage): boolean {
+  return (headers['sec-fetch-dest'] ?? 'document') === 'document';
+}
+
 function isSame(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function redirect(response: ServerResponse, location: string): void {
+  const headers = { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' };
+  response.writeHead(302, { ...headers, location, connection: 'close' }).end();
 }
 
 function answer(response: ServerResponse, isReturn: boolean): void {

@@ -27,7 +27,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       requestInit: { headers: { ...headers } },
       ...(authorization && { authProvider: authorization }),
       fetch: boundedFetch(fetch ?? globalThis.fetch, maxMessageBytes),
-      reconnectionScheduler: reconnectLater,
+      reconnectionScheduler: pacedReconnects(),
     });
     this.#authorization = authorization;
   }
@@ -60,11 +60,26 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
+/** Number of reconnects in a row with the delay that the server wants (`retry`). */
+const maxBurst = 10;
+/** Further reconnects in a row wait at least this long. */
+const minDelayMs = 1000;
+const maxDelayMs = 600_000;
+
 /**
- * Reconnects after a delay. The returned function cancels the reconnect. `unref` lets the process exit while
- * a reconnect is pending.
+ * Returns a function that reconnects after a delay. The server chooses the delay, so there are limits: about one
+ * reconnect a second, and none later than after 10 minutes. The returned function of a reconnect cancels it. `unref`
+ * lets the process exit while a reconnect is pending.
  */
-function reconnectLater(reconnect: () => void, delayMs: number): () => void {
-  const timer = setTimeout(reconnect, delayMs).unref();
-  return () => clearTimeout(timer);
+export function pacedReconnects(): (reconnect: () => void, delayMs: number) => () => void {
+  let left = maxBurst;
+  let countedAt = performance.now();
+  return (reconnect, delayMs) => {
+    const now = performance.now();
+    left = Math.max(Math.min(maxBurst, left + (now - countedAt) / minDelayMs) - 1, -1);
+    countedAt = now;
+    const limitedMs = Math.min(Math.max(delayMs, left < 0 ? minDelayMs : 0), maxDelayMs);
+    const timer = setTimeout(reconnect, limitedMs).unref();
+    return () => clearTimeout(timer);
+  };
 }

@@ -1,5 +1,6 @@
 import { lstat, opendir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { isGitConfigWithoutSecrets } from '../../git/git-config.ts';
 import { lexicalPath } from '../../workspace/match-path.ts';
 import { secretProtection } from '../home-protection.ts';
 import type { ReadPath } from './read-only-command.ts';
@@ -122,11 +123,11 @@ async function hasException(folder: string, name: string): Promise<boolean> {
 }
 
 /**
- * True for a git configuration without a password. Almost every workspace has a `.git/config`, and only one
- * with a password is a secret.
+ * True for a git configuration that has only known settings without secrets. Almost every workspace has a
+ * `.git/config`.
  */
 async function isHarmlessGitFile(path: string): Promise<boolean> {
   if (!path.endsWith(`${sep}config`) || !path.includes(`${sep}.git${sep}`)) return false;
   const text = await readFile(path, 'utf8').catch(() => undefined);
-  return text !== undefined && !/:\/\/[^\s/]*@|header|token|password|secret/i.test(text);
+  return text !== undefined && isGitConfigWithoutSecrets(text);
 }

@@ -20,6 +20,11 @@ export interface ReadOnlyCommand {
    * True if the program may be inside the workspace, for example a test runner or a compiler. Default: false.
    */
   readonly mayBeInside?: boolean | undefined;
+  /**
+   * True if only the place of the program must be checked, because a rule allows the program with any options.
+   * Default: false.
+   */
+  readonly isByRule?: boolean | undefined;
   /** The kind of a git command that does more than read. Default: `reads`. */
   readonly gitUse?: GitUse | undefined;
   /** A word that must be the name of a remote in the repository. Default: none. */
@@ -36,6 +41,13 @@ export interface ReadPath {
   readonly isHistory?: boolean | undefined;
   /** True if the path must be a file, because the program would read more from a folder. Default: false. */
   readonly mustBeFile?: boolean | undefined;
+  /** True if the shell may replace the last name by each matching name of its folder. Default: false. */
+  readonly hasWildcard?: boolean | undefined;
+  /**
+   * True if nothing may exist at the path. The word is an option, but some systems read it as a path. Default:
+   * false.
+   */
+  readonly mustBeAbsent?: boolean | undefined;
   /**
    * True if a search omits names that start with a dot, unless an ignore file includes them. Default: false.
    */
@@ -69,6 +81,11 @@ export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | 
   }
 }
 
+/** True if a program with this name can read without a question, with known options. */
+export function isKnownProgram(name: string): boolean {
+  return ['find', 'sed', 'date'].includes(name) || readOnlyPrograms.has(name);
+}
+
 /**
  * Parses the path of `cd`. The caller must check that the path is the current folder, because later commands
  * are checked relative to the root. It refuses all other relative paths, because they depend on the variable
@@ -97,7 +114,7 @@ function pathsOfProgram(
 function withKind(
   operands: readonly string[],
   { recursiveOptions = [], defaultPath, shows = 'content', ...program }: ReadOnlyProgram,
-  { options }: ParsedOptions,
+  { options, late }: ParsedOptions,
 ): readonly ReadPath[] {
   const hasAny = (names: readonly string[]) => names.some((name) => options.has(name));
   const isSearch = recursiveOptions === 'always' || hasAny(recursiveOptions);
@@ -109,7 +126,10 @@ function withKind(
     skipsHidden: unhidingOptions !== undefined && !hasAny(unhidingOptions),
   } as const;
   const paths = operands.length === 0 && defaultPath !== undefined ? [defaultPath] : operands;
-  return paths.map((path) => ({ path, ...about }));
+  return [
+    ...paths.map((path) => ({ path, ...about })),
+    ...late.map((path) => ({ path, ...about, mustBeAbsent: true })),
+  ];
 }
 
 /**
@@ -120,7 +140,11 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
   const known = readOnlyGitCommands.get(name);
   // `%G` makes git start a program that checks a signature.
   if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
-  const paths = pathsOfProgram(rest, known);
+  // An option of git can take `--` as its value. The words after it could then be options.
+  const end = rest.indexOf('--');
+  if (end !== -1 && rest.slice(end + 1).some((word) => word.startsWith('-'))) return undefined;
+  // Git accepts options after operands on all systems.
+  const paths = pathsOfProgram(rest, known)?.filter(({ mustBeAbsent }) => !mustBeAbsent);
   const { showsHistory = false, shows = 'content' } = known;
   const all = { path: '.', kind: 'search', isNamesOnly: true, isHistory: true } as const;
   // A commit can show all paths, even if the command has a path argument. The whole root is therefore checked
@@ -165,6 +189,8 @@ function findPaths(words: readonly string[]): readonly ReadPath[] | undefined {
     if (findTests.has(word)) at++;
     else if (!findWords.has(word)) return undefined;
   }
+  // The expression of find starts at such a word, and find then searches the current folder.
+  if (paths.some((path) => /^[!(),]/.test(path))) return undefined;
   return (paths.length === 0 ? ['.'] : paths).map((path) => {
     return { path, kind: 'search', isNamesOnly: true };
   });

@@ -22,6 +22,8 @@ test.for([
   'date -us 2020-01-01',
   'date --se=2020-01-01',
   'tree -fo x',
+  'tree -Lo 2 x',
+  'tree -L -o x',
   'rg --pre=./evil a',
   'rg -z a',
   'fd -Hx rm',

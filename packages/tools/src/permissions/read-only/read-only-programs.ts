@@ -41,9 +41,11 @@ const grep: ReadOnlyProgram = {
   ...{ letters: 'ivwxnHhlLcoEFGPqsaIrzZbT', valued: 'eABCm' },
   long: `ignore-case invert-match word-regexp line-regexp line-number with-filename no-filename
     files-with-matches files-without-match count only-matching extended-regexp fixed-strings
-    basic-regexp perl-regexp quiet no-messages text recursive color colour`.split(/\s+/),
-  longValued:
-    `regexp include exclude exclude-dir after-context before-context context max-count`.split(' '),
+    basic-regexp perl-regexp quiet no-messages text recursive color colour context`.split(/\s+/),
+  // For some versions, the value of `--context` is never the next word.
+  longValued: `regexp include exclude exclude-dir after-context before-context max-count`.split(
+    ' ',
+  ),
 };
 
 const ripgrep: ReadOnlyProgram = {
@@ -62,10 +64,10 @@ const ripgrep: ReadOnlyProgram = {
   ...{ letters: 'nilcwFSsvoNHIqxUPp', valued: 'egtTABCmM' },
   long: `line-number no-line-number ignore-case smart-case case-sensitive files hidden no-heading heading
     count files-with-matches files-without-match fixed-strings word-regexp line-regexp invert-match
-    only-matching column multiline no-ignore stats trim quiet json color`.split(/\s+/),
+    only-matching column multiline no-ignore stats trim quiet json`.split(/\s+/),
   longValued:
     `regexp glob iglob type type-not max-count after-context before-context context max-depth
-    max-columns sort`.split(/\s+/),
+    max-columns sort color`.split(/\s+/),
 };
 
 const headOrTail: ReadOnlyProgram = {
@@ -136,8 +138,12 @@ const logOptions =
   abbrev-commit since until after before author committer grep format pretty date max-count skip
   branches tags`.split(/\s+/);
 
-/** Digits count as option letters for options such as -U3, whose value is never the next word. */
-const digits = '0123456789';
+/**
+ * The short options of git are complete words, because git reads the letters of one word in several parsers. For
+ * example, `git log` reads `-pn` as `-p` and an unknown option, and `git blame` reads `-CL` as `-C` with a value.
+ * Both then read the next word as an option.
+ */
+const diffWords = '-p -u -s -w -b -R -M -z'.split(' ');
 
 const wholeTree: ReadOnlyProgram = {
   operands: 'paths',
@@ -154,26 +160,34 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
   [
     'status',
     {
-      ...{ operands: 'paths', defaultPath: '.', shows: 'names', letters: 'sbzunolarm' },
+      ...{ operands: 'paths', defaultPath: '.', shows: 'names' },
+      words: '-s -b -z -sb -bs -u -uno -unormal -uall'.split(' '),
       long: 'short branch porcelain long show-stash untracked-files ignored renames'.split(' '),
     },
   ],
-  ['diff', { ...wholeTree, letters: `pwbRMzsU${digits}`, long: diffOptions }],
+  ['diff', { ...wholeTree, words: diffWords, numbered: 'UM', long: diffOptions }],
   [
     'log',
     {
-      ...{ ...wholeTree, letters: `pwbMzisU${digits}`, valued: 'nSGL', counts: true },
+      ...{ ...wholeTree, words: [...diffWords, '-i'], numbered: 'UMn' },
+      ...{ valuedWords: ['-n'], valued: 'SGL', counts: true },
       long: [...diffOptions, ...logOptions],
     },
   ],
-  ['show', { ...wholeTree, letters: `pwbMzsU${digits}`, long: [...diffOptions, ...logOptions] }],
-  ['blame', { ...wholeTree, letters: 'wMCelns', valued: 'L' }],
+  [
+    'show',
+    {
+      ...{ ...wholeTree, words: diffWords, numbered: 'UM' },
+      long: [...diffOptions, ...logOptions],
+    },
+  ],
+  ['blame', { ...wholeTree, words: '-w -M -C -e -l -n -s'.split(' '), valued: 'L' }],
   [
     'ls-files',
     {
       ...wholeTree,
       shows: 'names',
-      letters: 'cdmosz',
+      words: '-c -d -m -o -s -z'.split(' '),
       long: ['others', 'cached', 'modified', 'exclude-standard'],
     },
   ],
@@ -187,6 +201,10 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
   // `git branch` with a name creates a branch, so operands are not accepted.
   [
     'branch',
-    { operands: 'none', letters: 'avr', long: ['all', 'remotes', 'show-current', 'list'] },
+    {
+      operands: 'none',
+      words: '-a -v -vv -r -av -avv -va -vva -rv -rvv -vr -vvr'.split(' '),
+      long: ['all', 'remotes', 'show-current', 'list'],
+    },
   ],
 ]);

@@ -68,6 +68,38 @@ describe('a program', () => {
     expect(await ruling('cat a.txt')).toBe('allow');
   });
 
+  test.each([
+    ['grep', 'egrep a a.txt'],
+    ['grep', 'cat a.txt | fgrep a'],
+    ['ls', 'ls --unknown'],
+    ['cat', 'cat -X a.txt'],
+    ['find', 'find . -newer a.txt'],
+  ])(
+    '18.891: attack: %s of the folder runs for `%s`, also with a prefix rule',
+    async (name, command) => {
+      const bin = join(root, 'node_modules/.bin');
+      writeTree(bin, { [name]: '#!/bin/sh\n' });
+      const rules = ['egrep', 'fgrep', 'cat', 'ls', 'find'].map(
+        (rule) => ({ tool: 'bash', command: rule, decision: 'allow' }) as const,
+      );
+      vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
+      expect(await ruling(command, rules)).toBe('allow');
+      chmodSync(join(bin, name), 0o755);
+      expect(await ruling(command, rules)).toBe('ask');
+      expect(await ruling(command)).toBe('ask');
+    },
+  );
+
+  test('18.892: attack: a program of the project runs, and the workspace is a subfolder', async () => {
+    const inner = join(root, 'inner');
+    writeTree(root, { 'node_modules/.bin/ls': '#!/bin/sh\n', 'inner/a.txt': 'a' });
+    chmodSync(join(root, 'node_modules/.bin/ls'), 0o755);
+    vi.stubEnv('PATH', `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`);
+    root = inner;
+    expect(await ruling('ls')).toBe('ask');
+    expect(await ruling('cat a.txt')).toBe('allow');
+  });
+
   test('that is searched in the current folder is asked for', async () => {
     vi.stubEnv('PATH', `${delimiter}${process.env['PATH']}`);
     expect(await ruling('ls')).toBe('ask');

@@ -1,10 +1,11 @@
-import { readdir, realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { lstat, readdir, realpath } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
 import { repositoryKinds } from '../../git/repositories/read-folder.ts';
 import { slices } from '../../slices.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
 import { splitCommand } from '../split-command.ts';
+import { parseReadOnlyCommand, type ReadPath } from './read-only-command.ts';
 
 const maxEntries = 20_000;
 const maxHidden = 500;
@@ -123,32 +124,74 @@ async function leadsOut(root: string, path: string): Promise<boolean> {
 }
 
 /**
- * True if a line may follow one of the links. The line contains the link in a path, has a wildcard that could
- * match it, or has an option that follows all links in a folder.
+ * True if a line may follow one of the links. The line contains the name of the link, has a wildcard that could match
+ * it, has an option that follows links, or compares folders, in which `diff` follows all links.
  */
-export function mayFollow(line: string, links: ReadonlySet<string>): boolean {
+export async function mayFollow(
+  line: string,
+  links: ReadonlySet<string>,
+  root: string,
+): Promise<boolean> {
   if (links.size === 0) return false;
-  return splitCommand(line).parts.some(([program, ...words]) => {
+  const { parts } = splitCommand(line);
+  const isNamed = parts.some(([program, ...words]) => {
     const option = followingOptions.get(program?.text ?? '');
     return words.some(
-      ({ text, isPlain }) =>
-        !isPlain || option?.test(text) || text.split(/[/=]/).some((name) => links.has(name)),
+      ({ text, isPlain }) => !isPlain || option?.test(text) === true || namesLink(text, links),
     );
   });
+  if (isNamed) return true;
+  const diffs = parts.filter(([program]) => program?.text === 'diff');
+  if (diffs.length === 0) return false;
+  // The paths are checked in the root.
+  if (parts.some(([program]) => program?.text === 'cd')) return true;
+  const paths = diffs.map((words) => parseReadOnlyCommand(words)?.paths);
+  if (paths.some((one) => one === undefined)) return true;
+  const files = await Promise.all(
+    paths.flatMap((one) => one ?? []).map((one) => isFile(root, one)),
+  );
+  return files.includes(false);
 }
 
-const followingGrep = /^-[a-zA-Z]*R|^--deref/;
-const followingLinks = /^-[a-zA-Z]*[LDH]|^--deref|^--follow/;
+/** True if a word contains the name of a link: in a path, in a list, or after the letter of an option. */
+function namesLink(text: string, links: ReadonlySet<string>): boolean {
+  const names = text.split(/[/=,:;]/);
+  if (names.some((name) => links.has(name))) return true;
+  const [first = ''] = names;
+  return /^[-+@]/.test(first) && [...links].some((link) => first.endsWith(link));
+}
 
-/** The options with which programs follow links that do not appear in the line. */
+async function isFile(root: string, { path, mustBeAbsent }: ReadPath): Promise<boolean> {
+  if (mustBeAbsent) return true;
+  const stats = await lstat(resolve(root, path)).catch(() => undefined);
+  return stats?.isFile() === true;
+}
+
+/**
+ * The options with which programs follow links that do not appear in the line, also in joined and abbreviated forms.
+ * Some programs read names of files from a file, for example `strings @list`.
+ */
 const followingOptions: ReadonlyMap<string, RegExp> = new Map([
-  ['grep', followingGrep],
-  ['egrep', followingGrep],
-  ['fgrep', followingGrep],
-  ['diff', /^-[a-zA-Z]*r|^--rec/],
+  ...['grep', 'egrep', 'fgrep'].map((name) => [name, /^-[^-]*[ROS]|^--d/] as const),
+  ...[
+    'cksum',
+    'md5sum',
+    'b2sum',
+    'sha1sum',
+    'sha224sum',
+    'sha256sum',
+    'sha384sum',
+    'sha512sum',
+  ].map((name) => [name, /^-[^-]*c|^--c/] as const),
   ['find', /^-[LH]$|^-follow$/],
-  ['tree', /^-[a-zA-Z]*l/],
-  ...['ls', 'du', 'fd', 'rg'].map((name) => [name, followingLinks] as const),
+  ['tree', /^-[^-]*l|^--f/],
+  ['ls', /^-[^-]*[LH]|^--d(?!irectory$)/],
+  ['du', /^-[^-]*[LDHX]|^--[def]/],
+  ['fd', /^-[^-]*L|^--f/],
+  ['rg', /^-[^-]*L|^--fo/],
+  ['wc', /^--f/],
+  ['jq', /^-[^-]*L|\b(?:import|include)\b/],
+  ['strings', /^@/],
 ]);
 
 function codeOf(error: NodeJS.ErrnoException): string {

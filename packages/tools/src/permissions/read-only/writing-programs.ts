@@ -83,7 +83,9 @@ const programs: ReadonlyMap<string, WritingProgram> = new Map<string, WritingPro
   [
     'tree',
     {
-      ...{ letters: 'adlfxinNQqpughDFsCSAXJtcUrv', valued: 'LPI' },
+      // After a letter with a value, `tree` reads the rest of the word as further letters.
+      ...{ letters: 'adlfxinNQqpughDFsCSAXJtcUrv', numbered: 'L' },
+      valuedWords: words('-L -P -I -aL -dL -adL -daL -fL'),
       long: words(`noreport dirsfirst filesfirst prune du si inodes device gitignore ignore-case
         matchdirs fromfile`),
       longValued: words('filelimit charset timefmt sort'),

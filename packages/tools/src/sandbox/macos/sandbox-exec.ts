@@ -7,7 +7,10 @@ import type {
   SandboxRequest,
   SandboxSearch,
 } from '../../contract/sandbox.ts';
-import { watchRepositories } from '../../git/repositories/new-repositories.ts';
+import {
+  harmlessRepositories,
+  watchRepositories,
+} from '../../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from '../command-limits.ts';
@@ -47,12 +50,12 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const { keys, startUp } = keyPlaces(process.env);
     const canChange = view === 'workspace';
     const known = canChange ? await packages.find(root) : [];
-    const ofGit = canChange
-      ? gitPlaces(root, search, { hasMissing: true, packages: known })
-      : undefined;
+    const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
     const mayConnect = (request.network ?? network) && view !== 'closed';
     const watch = { root, network: mayConnect, search, packages };
-    const created = ofGit && watchRepositories({ ...watch, known: ofGit.below });
+    const before = ofGit && { known: ofGit.below, guarded: ofGit.guarded };
+    const harmless = before && harmlessRepositories({ root, search, ...before });
+    const created = harmless && watchRepositories({ ...watch, ...before, harmless });
     const { protectNew } = request;
     const names =
       canChange && protectNew
@@ -68,6 +71,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       protected: [...startUp, ...programs, ...settings],
       pinned: [...(request.pin ?? []), ...(request.links ?? [])],
     });
+    await harmless;
     return {
       program,
       args: ['-p', text, '--', ...withLimits(request.command, commandLimits(options.limits, view))],

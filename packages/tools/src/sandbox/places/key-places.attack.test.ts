@@ -39,3 +39,20 @@ test('18.707: attack: a command reads keys in the home folder of the account, an
     expect(keys).toEqual(expect.arrayContaining([join(folder, '.ssh'), join(folder, '.aws')]));
   expect(agent.secret).toContain(join(home, '.config/millrace'));
 });
+
+test.for([
+  ...['.lessfilter', '.forward', '.config/user-dirs.dirs', '.xinputrc', '.config/pulse/default.pa'],
+  ...[
+    '.local/share/gnome-shell/extensions/a/extension.js',
+    '.local/share/dbus-1/services/a.service',
+  ],
+  ...['.config/autostart-scripts/a.sh', '.vnc/xstartup', '.rustup/toolchains/stable/bin/rustc'],
+  ...['.local/share/pnpm/npm', '.npm/_npx/x/node_modules/.bin/tool', '.lein/profiles.clj'],
+  ...['.local/share/uv/tools/x/bin/x', '.local/share/pipx/venvs/x/bin/x', 'miniconda3/bin/python'],
+  ...['.config/bat/config', '.gradle/init.gradle', '.gradle/init.d/a.gradle'],
+  ...['.pyenv/versions/3.12/bin/python'],
+])('18.785: attack: a command changes ~/%s', (name) => {
+  const path = join(homedir(), name);
+  const { startUp } = keyPlaces({});
+  expect(startUp.some((place) => place === path || path.startsWith(place + sep))).toBe(true);
+});

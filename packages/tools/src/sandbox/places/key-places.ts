@@ -127,7 +127,26 @@ const startUpInHome: readonly string[] = [
   ...['.config/niri', '.config/waybar', '.config/rofi', '.config/alacritty', '.alacritty.toml'],
   ...['.alacritty.yml', '.config/foot', '.config/ghostty', '.config/lazygit', '.config/k9s'],
   ...['.config/ranger', '.config/yazi', '.config/lf', '.mailcap', '.curlrc', '.wgetrc'],
-  ...['.local/share/nvim', '.jupyter', '.ansible.cfg'],
+  ...['.local/share/nvim', '.jupyter', '.ansible.cfg', '.lessfilter', '.forward', '.procmailrc'],
+  // Files that a login or a desktop runs, and its extensions.
+  ...['.config/user-dirs.dirs', '.xinputrc', '.config/autostart-scripts', '.vnc', '.config/pulse'],
+  ...['.config/pipewire', '.config/wireplumber', '.local/share/dbus-1', '.local/share/plasma'],
+  ...['.local/share/gnome-shell', '.local/share/nautilus', '.local/share/nemo', '.config/polybar'],
+  ...['.local/share/kservices5', '.local/share/kio', '.config/conky', '.config/dunst'],
+  // Programs and libraries that version managers and installers start, and their settings.
+  ...['.rustup/toolchains', '.rustup/settings.toml', '.pyenv/versions', '.rbenv/versions'],
+  ...['.nodenv/versions', '.goenv/versions', '.jenv/versions', '.asdf/installs', '.npm/_npx'],
+  ...['.local/share/pnpm', '.local/share/uv', '.local/share/pipx', '.local/pipx', '.virtualenvs'],
+  ...['.local/share/virtualenvs', '.local/share/fnm', '.local/share/gem', '.gem/ruby', '.elan'],
+  ...['.local/share/coursier', '.luarocks', '.composer/vendor', '.config/composer/vendor'],
+  ...['miniconda3', 'anaconda3', 'miniforge3', 'mambaforge', 'micromamba', '.conda', '.mambarc'],
+  ...['.gradle/init.gradle', '.gradle/init.gradle.kts', '.gradle/init.d', '.sbt', '.lein'],
+  ...['.groovy', '.jbang', '.m2/extensions.xml', '.config/clojure', '.clojure', '.mix', '.hex'],
+  // Settings of tools that name programs.
+  ...['.config/bat', '.config/mpv', '.config/vifm', '.config/newsboat', '.config/zellij'],
+  ...['.config/neomutt', '.muttrc', '.mutt', '.config/kak', '.config/micro', '.config/aerc'],
+  ...['.cursor-server', '.vscode-insiders', '.vscode-oss', '.config/sublime-text', '.atom'],
+  ...['.config/JetBrains', '.local/share/JetBrains', '.local/share/code-server'],
 ];
 
 /**

@@ -34,6 +34,12 @@ function prompt(id: number, text: string): void {
       say({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'Work', status: 'in_progress' });
       say({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' });
       return;
+    case 'repeat the key': {
+      const about = { toolCallId: `c-${key}`, title: `Pay ${key}`, name: `pay ${key}` };
+      say({ sessionUpdate: 'tool_call', ...about, status: 'in_progress' });
+      say({ sessionUpdate: 'tool_call_update', ...about, status: 'completed' });
+      return end();
+    }
     case 'growing input':
       // The agent reports the input of its call piece by piece, and then asks with the id only.
       say({ ...call, sessionUpdate: 'tool_call', title: 'ls', rawInput: { command: 'ls' } });

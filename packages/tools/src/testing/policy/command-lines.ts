@@ -2,6 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import {
+  readOnlyGitCommands,
+  readOnlyPrograms,
+} from '../../permissions/read-only/read-only-programs.ts';
 import { writeTree } from '../temporary-folder.ts';
 
 // This file creates random command lines and the folder that they use. Most commands are harmless, but most
@@ -91,7 +95,10 @@ const programs: Readonly<Record<string, readonly [good: string, traps: string]>>
   ls: ['-la -R -1 --color=never -d', '--hyperlink -L -H'],
   grep: ['o -n -i -r -e --include=*.ts -c', '-R -f --file=key -rf --directories=recurse'],
   rg: ['o -n --files -g --hidden', '--pre -L -z -f --no-ignore'],
-  find: ['-name *.ts -type f -maxdepth 1 -print', '-L -delete -exec touch o ; -fprint o -ok -H'],
+  find: [
+    "-name *.ts -type f -maxdepth 1 -print '!'",
+    '-L -delete -exec touch o ; -fprint o -ok -H',
+  ],
   wc: ['-l -c', '--files0-from=key'],
   sort: ['-u -n -k1', '-o o --output=o -T'],
   uniq: ['-c', 'o'],
@@ -117,6 +124,19 @@ const programs: Readonly<Record<string, readonly [good: string, traps: string]>>
   'git rev-parse': ['HEAD --show-toplevel', ''],
   'git ls-files': ['-m', '-X'],
 };
+/**
+ * Returns a word of joined letters that the policy knows for this program. The real program may read some of them
+ * as the value of others, or read the next word as an option.
+ */
+function joinedLetters(name: string, draw: number): string {
+  const table = readOnlyPrograms.get(name) ?? readOnlyGitCommands.get(name.replace(/^git /, ''));
+  const { letters = '', valued = '', words = [], valuedWords = [], numbered = '' } = table ?? {};
+  const known = [letters, valued, ...words, ...valuedWords, numbered].join('').replaceAll('-', '');
+  const all = [...new Set(`${known}5`)];
+  const picked = [draw, draw >> 8, draw >> 16].slice(draw % 2).map((at) => all[at % all.length]);
+  return `-${picked.join('')}`;
+}
+
 const others = [
   ...[
     'touch o',
@@ -223,13 +243,15 @@ const separator = pick(' && ', ' || ', ' | ', '; ', '\n', ' & ', '&&', '|', ';',
 
 function commandIn(world: TrapWorld): fc.Arbitrary<string> {
   const known = fc
-    .tuple(pick(...Object.entries(programs)), fc.array(fc.nat(99), { maxLength: 3 }))
-    .chain(([[name, [good, traps]], draws]) => {
+    .tuple(pick(...Object.entries(programs)), fc.array(fc.nat(99), { maxLength: 3 }), fc.nat())
+    .chain(([[name, [good, traps]], draws, letters]) => {
       const [safe, unsafe] = [good, traps].map((text) => text.split(' ').filter(Boolean));
       const given = draws.flatMap((draw) => {
         const pool = draw % 12 === 0 ? (unsafe ?? []) : (safe ?? []);
         return pool.length === 0 ? [] : [pool[draw % pool.length] ?? ''];
       });
+      const trap = unsafe?.[letters % unsafe.length] ?? '--output=o';
+      if (letters % 15 === 0) given.push(joinedLetters(name, letters), trap);
       const path = fc
         .tuple(pathIn(world), fc.nat(12))
         .map(([text, way]) => quoted(text, text.includes(' ') ? way % 3 : way));

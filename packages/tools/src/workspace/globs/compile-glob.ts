@@ -26,9 +26,17 @@ export function globProblem(glob: string): string | undefined {
     if ((name.match(/[{(]/g) ?? []).length > maxGroupsInName)
       return `a name in it has more than ${maxGroupsInName} groups`;
   }
-  const { pattern, problem } = translateGlob(escapePlainParentheses(glob));
+  const { pattern, problem } = translateGlob(escapePlainParentheses(glob), false);
   if (problem !== undefined) return problem;
   return hasLostGroup(pattern) ? 'a group in it is repeated in too many ways' : undefined;
+}
+
+/**
+ * True if a glob has `|` outside of a group. It is a plain character there, but the user probably means alternatives.
+ * With a backslash before it, it is meant as a character.
+ */
+export function hasPlainBar(glob: string): boolean {
+  return translateGlob(escapePlainParentheses(glob), false).hasPlainBar ?? false;
 }
 
 /**
@@ -59,7 +67,7 @@ export function orFolded(fits: (path: string) => boolean): (path: string) => boo
 }
 
 function compileSpelling(glob: string, nocase: boolean): (path: string) => boolean {
-  const translated = translateGlob(escapePlainParentheses(glob)).pattern;
+  const translated = translateGlob(escapePlainParentheses(glob), nocase).pattern;
   // Rules that ask or deny ignore the letter case. They also match if the quotes belong to a shell.
   const pattern = nocase ? translated.replaceAll('\\"', '?(\\")') : translated;
   const fits = compilePattern(pattern, nocase);
@@ -71,10 +79,12 @@ function compileSpelling(glob: string, nocase: boolean): (path: string) => boole
 
 function compilePattern(pattern: string, nocase: boolean): (path: string) => boolean {
   const [whole, before = '', inner = '', after = ''] = exclusion.exec(pattern) ?? [];
-  if (whole === undefined) return picomatch(pattern || '**', { ...options, nocase });
+  // With the flag `s`, a wildcard also matches a line end at the start of a name.
+  const given = { ...options, nocase, flags: nocase ? 'is' : 's' };
+  if (whole === undefined) return picomatch(pattern || '**', given);
   // Picomatch would also exclude names that only begin with the group.
-  const includes = picomatch(`${before}*${after}`, { ...options, nocase });
-  const excluded = picomatch(`${before}@(${inner})${after}`, { ...options, nocase });
+  const includes = picomatch(`${before}*${after}`, given);
+  const excluded = picomatch(`${before}@(${inner})${after}`, given);
   return (name) => includes(name) && !excluded(name);
 }
 
@@ -84,12 +94,14 @@ const exclusion =
 
 /** True if `compileGlob` knows exactly what a name with `!(a)` excludes. */
 export function isExactExclusion(name: string): boolean {
-  const { pattern } = translateGlob(escapePlainParentheses(name));
+  const { pattern } = translateGlob(escapePlainParentheses(name), true);
   return !pattern.includes('!(') || exclusion.test(pattern);
 }
 
-/** A `!` at the start of a name belongs to the name. */
-const options: picomatch.PicomatchOptions = { dot: true, nonegate: true };
+/**
+ * A `!` at the start of a name belongs to the name. The fast paths of picomatch treat some characters in other ways.
+ */
+const options: picomatch.PicomatchOptions = { dot: true, nonegate: true, fastpaths: false };
 
 /** A name such as `[id]` can be a set of characters, or the name of a folder. */
 function orSame(glob: string, fits: (path: string) => boolean): (path: string) => boolean {

@@ -6,7 +6,9 @@ import { agent, log } from '../../../../weather-agent.ts';
 export async function POST(request: Request): Promise<Response> {
   const { id, messages, trigger } = await request.json(); // the id of the chat is the session
   if (trigger === 'regenerate-message') return new Response('Send a new message', { status: 400 });
-  const run = agent.run(messages.at(-1).parts[0].text, { session: id, signal: request.signal });
+  // Check here that the user may write to this chat. A client must not send other items than its text.
+  const text = String(messages.at(-1).parts[0].text);
+  const run = agent.run(text, { session: id, signal: request.signal });
   return run.toUIMessageStreamResponse();
 }
 

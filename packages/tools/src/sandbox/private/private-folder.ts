@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lstatSync,
   mkdtempSync,
   readFileSync,
@@ -9,8 +10,8 @@ import {
 import { readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { SandboxError } from '../contract/sandbox.ts';
-import { isInside } from '../workspace/match-path.ts';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { isInside } from '../../workspace/match-path.ts';
 
 /** True if a path is outside all of these folders. All paths must be real paths. */
 export function isAway(path: string, folders: readonly string[]): boolean {
@@ -51,6 +52,8 @@ export function createPrivateFolder(
 
 /** The file in a private folder that names the process that uses the folder. */
 const ownerFile = 'owner';
+/** The folder in a private folder with notes about running commands, see `noteRunning`. */
+export const notesFolder = 'running';
 /** Maximum number of old folders that one process removes. */
 const maxRemoved = 100;
 /** The places in which this process has already removed old folders. */
@@ -76,15 +79,30 @@ async function removeAbandoned(place: string, prefix: string): Promise<void> {
   const names = (await readdir(place)).filter((name) => name.startsWith(prefix));
   const abandoned = names.map((name) => join(place, name)).filter(isAbandoned);
   // `rm` does not follow links.
-  for (const folder of abandoned.slice(0, maxRemoved))
-    await rm(folder, { recursive: true, force: true }).catch(() => {});
+  for (const folder of abandoned.slice(0, maxRemoved)) {
+    const notes = await readdir(join(folder, notesFolder)).catch(() => []);
+    const isNeeded = notes.some((name) => existsSync(rootIn(join(folder, notesFolder, name))));
+    // The notes stay until a process has checked their workspaces.
+    await rm(isNeeded ? join(folder, 'tmp') : folder, { recursive: true, force: true }).catch(
+      () => {},
+    );
+  }
+}
+
+/** Returns the workspace of a note about running commands. */
+function rootIn(file: string): string {
+  try {
+    return String(JSON.parse(readFileSync(file, 'utf8')).root);
+  } catch {
+    return '';
+  }
 }
 
 /**
  * True if the process of a folder has ended. Another user can create a folder or a link with the same prefix, so
  * only a real folder of this user counts that no other user can open.
  */
-function isAbandoned(folder: string): boolean {
+export function isAbandoned(folder: string): boolean {
   try {
     const entry = lstatSync(folder);
     const isOwn = entry.uid === process.getuid?.() && (entry.mode & 0o77) === 0;

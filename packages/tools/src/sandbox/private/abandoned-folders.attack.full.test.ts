@@ -12,14 +12,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { bundledProgram } from '../../../../scripts/bundled-program.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { findSandbox } from './find-sandbox.ts';
+import { bundledProgram } from '../../../../../scripts/bundled-program.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { findSandbox } from '../find-sandbox.ts';
 
 // A process that is killed leaves the private `/tmp` of its commands behind. The next process removes it. Another
 // user plants links and folders with the same prefix, so that the process removes something else.
 
-const program = bundledProgram(new URL('../testing/sandbox/sandboxed-agent.ts', import.meta.url));
+const program = bundledProgram(
+  new URL('../../testing/sandbox/sandboxed-agent.ts', import.meta.url),
+);
 
 /** Kills an agent while its command runs. Returns the folder that it leaves behind. */
 async function abandonedFolder(temporary: string): Promise<string> {
@@ -75,7 +77,9 @@ test('18.204: attack: only folders of ended processes of this user are removed',
   vi.stubEnv('TMPDIR', place);
   const { sandbox } = await findSandbox();
   onTestFinished(() => sandbox?.close());
-  await expect.poll(() => existsSync(abandoned)).toBe(false);
+  // The notes about its commands stay, because nobody has checked its workspace.
+  await expect.poll(() => existsSync(join(abandoned, 'tmp'))).toBe(false);
+  expect(readdirSync(join(abandoned, 'running')).length).toBe(1);
   const kept = [running, elsewhere, open, foreign, named('link'), outside];
   expect(kept.filter((path) => !existsSync(join(path, 'tmp')))).toEqual([]);
 });

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { harmlessRepositories, watchRepositories } from './new-repositories.ts';
+import { PackageRepositories } from './package-repositories.ts';
+import { RepositorySearch } from './repository-search.ts';
+
+// A command finds a way around the guards of the sandbox, and changes a repository that existed before. In these tests
+// there are no guards. The check after the command must find the change.
+
+const evil = '[core]\n\tfsmonitor = touch ran\n';
+
+test.each([
+  ['settings', 'inner', (at: string) => writeFileSync(join(at, '.git/config'), evil)],
+  [
+    'settings of a worktree',
+    'inner',
+    (at: string) => writeFileSync(join(at, '.git/config.worktree'), evil),
+  ],
+  ['a hook', 'inner', (at: string) => writeFileSync(join(at, '.git/hooks/post-index-change'), '')],
+  [
+    'the path of the settings',
+    'inner',
+    (at: string) => writeFileSync(join(at, '.git/commondir'), '/'),
+  ],
+  [
+    'the path of a submodule',
+    'inner/sub',
+    (at: string) => writeFileSync(join(at, '.git'), 'gitdir:  x'),
+  ],
+])('18.853: attack: a command changes %s of a known repository', async (_title, folder, change) => {
+  const root = temporaryFolder();
+  const git = (...words: string[]) => execFileSync('git', words, { cwd: root, stdio: 'pipe' });
+  git('init', '-q', 'inner');
+  git('init', '-q', '--separate-git-dir', 'data', 'inner/sub');
+  const search = new RepositorySearch();
+  const known = search.find(root);
+  const before = { root, search, known, guarded: [] };
+  const harmless = harmlessRepositories(before);
+  const packages = new PackageRepositories(search);
+  const watch = watchRepositories({ ...before, harmless, network: false, packages });
+  await harmless;
+  change(join(root, folder));
+  const notes = await watch.finish();
+  expect(notes.join('\n')).toContain(`The sandbox renamed .git to`);
+  expect(existsSync(join(root, folder, '.git'))).toBe(false);
+});
+
+test('a known repository with hooks of the user stays', async () => {
+  const root = temporaryFolder();
+  execFileSync('git', ['init', '-q', 'inner'], { cwd: root });
+  writeFileSync(join(root, 'inner/.git/hooks/pre-commit'), '#!/bin/sh\n');
+  const search = new RepositorySearch();
+  const before = { root, search, known: search.find(root), guarded: [] };
+  const harmless = harmlessRepositories(before);
+  const packages = new PackageRepositories(search);
+  const watch = watchRepositories({ ...before, harmless, network: false, packages });
+  expect(await watch.finish()).toEqual([]);
+  expect(readdirSync(join(root, 'inner'))).toEqual(['.git']);
+});

@@ -1,0 +1,83 @@
+import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { readGitSettings } from '../read-git-settings.ts';
+
+/** The places to which settings of git refer, as absolute paths. */
+export interface SettingsPlaces {
+  /** The folders with hooks. */
+  readonly hooks: ReadonlySet<string>;
+  /** The files with further settings. */
+  readonly included: ReadonlySet<string>;
+}
+
+/** Maximum number of files with settings to read. */
+const maxFiles = 50;
+
+/**
+ * Returns the places to which the settings of a repository refer. Git runs most hooks in the worktree, but the hooks
+ * of `git push` in the git folder. A relative path therefore refers to both folders.
+ */
+export function placesInSettings(
+  files: readonly string[],
+  [worktree, git]: readonly [worktree: string, git: string],
+): SettingsPlaces {
+  const home = homedir();
+  const folders = new Set([worktree, git]);
+  const hookPaths = new Set<string>();
+  const included = new Set<string>();
+  const all = new Set(files);
+  let left = maxFiles;
+  for (const file of all) {
+    if (left-- === 0) break;
+    for (const { section, key, value } of readGitSettings(contentOf(file) ?? '')) {
+      // A repository can have its worktree in a different folder.
+      if (section === 'core' && key === 'worktree') folders.add(resolve(git, value));
+      const path = value.replace(/^~(?=\/|$)/, home);
+      // `~user/` and `%(prefix)/` are outside the workspace.
+      if (path === '' || /^[~%]/.test(path)) continue;
+      if (section === 'core' && key === 'hookspath') hookPaths.add(path);
+      if ((section === 'include' || section === 'includeif') && key === 'path') {
+        included.add(resolve(dirname(file), path));
+        all.add(resolve(dirname(file), path));
+      }
+    }
+  }
+  const hooks = [...folders].flatMap((folder) =>
+    [...hookPaths].map((path) => resolve(folder, path)),
+  );
+  return { hooks: new Set(hooks.map(withoutHelpers)), included };
+}
+
+/** Returns the files with the settings of the user and of the system. */
+export function userConfigFiles(
+  env: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const home = homedir();
+  const folder = env['XDG_CONFIG_HOME'] || join(home, '.config');
+  const named = [env['GIT_CONFIG_GLOBAL'], env['GIT_CONFIG_SYSTEM']].map((file) => file ?? '');
+  const usual = [join(home, '.gitconfig'), join(folder, 'git/config'), '/etc/gitconfig'];
+  return [...new Set([...usual, join(home, '.config/git/config'), ...named])].filter(isAbsolute);
+}
+
+/**
+ * Husky creates hooks in `.husky/_`. They run the file with the same name in the parent folder, so the parent
+ * folder is returned.
+ */
+function withoutHelpers(hooks: string): string {
+  return basename(hooks) === '_' ? dirname(hooks) : hooks;
+}
+
+/** Maximum size of a file with settings, in bytes. */
+const maxBytes = 1_048_576;
+
+/** Returns the content of a file. Returns undefined if the file does not exist or is too large. */
+function contentOf(path: string): string | undefined {
+  try {
+    // Git follows a link to a file, so this code also follows it.
+    const entry = statSync(path, { throwIfNoEntry: false });
+    return entry?.isFile() && entry.size <= maxBytes ? readFileSync(path, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
+}
