@@ -144,56 +144,69 @@ const maxStartsPerTurn = 20;
  */
 const maxAheadBytes = { admitted: 32 * 2 ** 20, unknown: 8 * 2 ** 20 };
 
-/** A request that waits for the answer to an earlier request of its connection. */
-interface WaitingRequest {
-  readonly bytes: number;
-  readonly kind: keyof typeof maxAheadBytes;
-  readonly start: () => void;
+/** The requests of one connection that wait for the answer to an earlier request. */
+interface WaitingRequests {
+  count: number;
+  /** Their memory in bytes. */
+  readonly bytes: Record<keyof typeof maxAheadBytes, number>;
+}
+
+/** A request whose answer can start now. */
+interface ReadyRequest {
+  readonly response: ServerResponse;
+  readonly answer: () => void;
 }
 
 /**
  * Answers the requests of each connection one after the other. Browsers and HTTP libraries wait for an answer
  * before they send the next request. A client that sends requests and does not read the answers would
  * otherwise keep the server busy and fill its memory. If it sends too many of them, its connection is closed.
+ *
+ * Node decides which request is next: it gives the connection to a response when all earlier requests are answered.
+ * A framework can call the handler in another order, for example because it reads the bodies first. It can also answer
+ * some requests itself.
  */
 export class RequestsAhead {
-  /** The requests of each connection that wait for the answer to an earlier request. */
-  readonly #waiting = new WeakMap<Socket, WaitingRequest[]>();
+  readonly #waiting = new Map<Socket, WaitingRequests>();
   /** The memory of all requests that wait, in bytes. */
   readonly #bytes = { admitted: 0, unknown: 0 };
-  /** The connections whose next request can start. */
-  readonly #ready: Socket[] = [];
+  readonly #ready: ReadyRequest[] = [];
   #isScheduled = false;
 
   /** Calls `answer` when all earlier requests of the connection are answered. */
   add(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request;
     // The answers of HTTP/2 do not wait for each other.
-    if (request.httpVersionMajor > 1) return answer();
-    if (socket.destroyed) return;
-    const start = () => {
-      // A framework can have answered a request that waited.
-      if (response.writableFinished || response.destroyed) return this.#next(socket);
-      response.once('close', () => this.#next(socket));
-      answer();
-    };
-    const waiting = this.#waiting.get(socket);
-    if (waiting === undefined) {
-      this.#waiting.set(socket, []);
-      return start();
-    }
+    if (request.httpVersionMajor > 1 || response.socket !== null) return answer();
+    // A framework can have answered a request that waited.
+    if (socket.destroyed || response.writableFinished || response.destroyed) return;
     const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
     const bytes = headMemory(request) + bodyMemory(request);
+    const waiting = this.#waiting.get(socket) ?? this.#watch(socket);
     const isFull = this.#bytes[kind] + bytes > maxAheadBytes[kind];
-    if (isFull || waiting.length + 1 >= maxRequestsAhead) return void socket.destroy();
+    if (isFull || waiting.count + 1 >= maxRequestsAhead) return void socket.destroy();
+    waiting.count++;
+    waiting.bytes[kind] += bytes;
     this.#bytes[kind] += bytes;
-    waiting.push({ bytes, kind, start });
+    response.once('socket', () => {
+      waiting.count--;
+      waiting.bytes[kind] -= bytes;
+      this.#bytes[kind] -= bytes;
+      this.#ready.push({ response, answer });
+      this.#schedule();
+    });
   }
 
-  #next(socket: Socket): void {
-    if (socket.destroyed || this.#waiting.get(socket)?.length === 0) return this.#forget(socket);
-    this.#ready.push(socket);
-    this.#schedule();
+  /** Starts to count the waiting requests of a connection. */
+  #watch(socket: Socket): WaitingRequests {
+    const waiting = { count: 0, bytes: { admitted: 0, unknown: 0 } };
+    this.#waiting.set(socket, waiting);
+    socket.once('close', () => {
+      this.#waiting.delete(socket);
+      this.#bytes.admitted -= waiting.bytes.admitted;
+      this.#bytes.unknown -= waiting.bytes.unknown;
+    });
+    return waiting;
   }
 
   /** Starts requests in a later turn of the event loop, so that timers, streams and other clients run before. */
@@ -202,22 +215,10 @@ export class RequestsAhead {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (const socket of this.#ready.splice(0, maxStartsPerTurn)) {
-        const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
-        if (next === undefined) this.#forget(socket);
-        else {
-          this.#bytes[next.kind] -= next.bytes;
-          next.start();
-        }
-      }
+      for (const { response, answer } of this.#ready.splice(0, maxStartsPerTurn))
+        if (!response.writableFinished && !response.destroyed) answer();
       this.#schedule();
     });
-  }
-
-  /** Removes a connection and the requests that still wait on it. */
-  #forget(socket: Socket): void {
-    for (const { kind, bytes } of this.#waiting.get(socket) ?? []) this.#bytes[kind] -= bytes;
-    this.#waiting.delete(socket);
   }
 }
 

@@ -79,13 +79,12 @@ test('a connection can send some requests ahead, and many one after the other', 
     expect((await server.request('/healthz')).status).toBe(200);
 });
 
-/** A connection of a test. Its requests have the given number of headers. */
+/** A connection of a test. Its requests have the given number of headers. As in Node, only one response has it. */
 class TestConnection {
   readonly socket: Socket;
-  readonly #responses: ServerResponse[] = [];
+  readonly #unanswered: ServerResponse[] = [];
   readonly #requests: RequestsAhead;
   readonly #rawHeaders: readonly string[];
-
   readonly #headers: IncomingMessage['headers'];
 
   constructor(requests: RequestsAhead, headers = 0, named: IncomingMessage['headers'] = {}) {
@@ -94,7 +93,7 @@ class TestConnection {
     const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => {} });
     socket.destroy = () => {
       socket.destroyed = true;
-      for (const response of this.#responses) response.emit('close');
+      socket.emit('close');
     };
     this.socket = socket as unknown as Socket;
     this.#rawHeaders = Array.from({ length: headers }, () => ['name', 'value']).flat();
@@ -106,8 +105,15 @@ class TestConnection {
       ...{ socket, httpVersionMajor: 1, rawHeaders: this.#rawHeaders, headers: this.#headers },
       readableHighWaterMark: 65_536,
     };
-    const response = new EventEmitter() as ServerResponse;
-    this.#responses.push(response);
+    const isFirst = this.#unanswered.length === 0;
+    const fields = { socket: isFirst ? socket : null };
+    const response = Object.assign(new EventEmitter(), fields) as ServerResponse;
+    this.#unanswered.push(response);
+    response.once('close', () => {
+      this.#unanswered.shift();
+      const [next] = this.#unanswered;
+      if (next !== undefined) Object.assign(next, { socket }).emit('socket', socket);
+    });
     this.#requests.add(request as unknown as IncomingMessage, response, () => answer(response));
   }
 }

@@ -61,3 +61,31 @@ test('18.857: attack: the framework answers a request that waits', async () => {
     ['200', '200', '503', '200', '200', '200'].map((status) => `HTTP/1.1 ${status}`),
   );
 });
+
+test('18.942: attack: the framework passes a later request on first', async () => {
+  const waiting: (() => void)[] = [];
+  const reversing =
+    (handler: NodeHandler): NodeHandler =>
+    (request, response) => {
+      waiting.push(() => handler(request, response));
+      if (waiting.length === 3) for (const pass of waiting.reverse()) pass();
+    };
+  const all = await exchange(reversing, get.repeat(2) + last);
+  expect(all.match(/HTTP\/1\.1 \d+/g)).toHaveLength(3);
+});
+
+test('18.943: attack: the framework answers a request between two others', async () => {
+  const answers: (() => void)[] = [];
+  let count = 0;
+  const own =
+    (handler: NodeHandler): NodeHandler =>
+    (request, response) => {
+      if (++count === 2) answers.push(() => response.writeHead(503, { 'content-length': 0 }).end());
+      else handler(request, response);
+      response.once('close', () => answers.pop()?.());
+    };
+  const all = await exchange(own, get.repeat(3) + last);
+  expect(all.match(/HTTP\/1\.1 \d+/g)).toEqual(
+    ['200', '503', '200', '200'].map((status) => `HTTP/1.1 ${status}`),
+  );
+});
