@@ -32,7 +32,7 @@ import {
   noteRunning,
   type UnfinishedCommands,
 } from './private/unfinished-commands.ts';
-import { probeSandbox, testName } from './probe-sandbox.ts';
+import { adviceForLate, probeSandbox, testName } from './probe-sandbox.ts';
 import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
@@ -76,12 +76,13 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     return { sandbox: new Bubblewrap(program, filter, options) };
   // The probe uses no options that contain paths. Such an option must not determine whether a sandbox exists.
   const probed = new Bubblewrap(program, filter, { unixSockets });
-  const problem = await probeSandbox(probed);
+  const failed = await probeSandbox(probed);
   probed.close();
-  tested?.write(problem === undefined ? name : undefined);
-  if (problem === undefined) return { sandbox: new Bubblewrap(program, filter, options) };
-  const reason = `bubblewrap cannot run: ${problem}`;
-  return { sandbox: undefined, problem: 'failed', reason, advice: permit };
+  tested?.write(failed === undefined ? name : undefined);
+  if (failed === undefined) return { sandbox: new Bubblewrap(program, filter, options) };
+  const reason = `bubblewrap cannot run: ${failed.problem}`;
+  const advice = failed.isLate ? adviceForLate : permit;
+  return { sandbox: undefined, problem: 'failed', reason, advice };
 }
 
 const missing = { sandbox: undefined, problem: 'missing' } as const;

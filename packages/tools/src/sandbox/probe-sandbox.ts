@@ -2,33 +2,52 @@ import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import type { Sandbox } from '../contract/sandbox.ts';
 
-const probeTimeoutMs = 5000;
+/** The probe takes some milliseconds. On a machine that is very busy, it can take many seconds. */
+const probeTimeoutMs = 60_000;
+
+/** Why a sandbox does not work. */
+interface SandboxProblem {
+  readonly problem: string;
+  /** True if the sandbox did not end in time. It may work when the machine is less busy. */
+  readonly isLate: boolean;
+}
 
 /**
  * Runs a program in the strictest view of the sandbox, because a system may forbid an installed sandbox.
- * Returns the problem. Returns undefined if the sandbox works.
+ * Returns undefined if the sandbox works.
  */
-export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined> {
+export async function probeSandbox(
+  sandbox: Pick<Sandbox, 'prepare'>,
+  timeoutMs: number = probeTimeoutMs,
+): Promise<SandboxProblem | undefined> {
   const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
   const { program, args, fds, finish } = await sandbox.prepare(request);
   try {
     return await new Promise((resolve) => {
       const env = { PATH: '/usr/bin:/bin' };
       const stdio = ['ignore', 'ignore', 'pipe', ...fds] as ('ignore' | 'pipe' | number)[];
-      const limits = { timeout: probeTimeoutMs, killSignal: 9 } as const;
+      const limits = { timeout: timeoutMs, killSignal: 9 } as const;
       const child = spawn(program, args, { env, cwd: '/', stdio, ...limits });
       const said: Buffer[] = [];
       child.stderr?.on(
         'data',
         (bytes: Buffer) => void (said.length < maxLines && said.push(bytes)),
       );
-      child.once('error', ({ message }) => resolve(message));
-      child.once('close', (code) => resolve(code === 0 ? undefined : problemOf(said, code)));
+      child.once('error', ({ message }) => resolve({ problem: message, isLate: false }));
+      child.once('close', (code) => {
+        if (code === 0) return resolve(undefined);
+        const isLate = child.killed;
+        const late = `it did not end within ${timeoutMs / 1000} s`;
+        resolve({ problem: isLate ? late : problemOf(said, code), isLate });
+      });
     });
   } finally {
     await finish();
   }
 }
+
+/** What the user can do about a sandbox that did not end in time. */
+export const adviceForLate = 'Try again when the machine is less busy';
 
 /**
  * Returns a name for everything that decides whether bubblewrap works: the program, the start of the machine, the

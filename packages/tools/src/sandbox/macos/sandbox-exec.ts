@@ -16,7 +16,7 @@ import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from '../command-limits.ts';
 import { gitPlaces, otherSettings } from '../git-places.ts';
 import { keyPlaces } from '../places/key-places.ts';
-import { probeSandbox } from '../probe-sandbox.ts';
+import { adviceForLate, probeSandbox } from '../probe-sandbox.ts';
 import { watchNames } from '../watch-names.ts';
 import { macosProfile } from './macos-profile.ts';
 
@@ -85,15 +85,11 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   const common = { name: 'sandbox-exec', profile, network, settled, close } as const;
   // The probe uses no options, because an option can contain any path. Such a path must not determine whether
   // a sandbox exists.
-  const problem = await probeSandbox({ ...common, prepare: (request) => prepareWith({}, request) });
-  if (problem === undefined)
+  const failed = await probeSandbox({ prepare: (request) => prepareWith({}, request) });
+  if (failed === undefined)
     return { sandbox: { ...common, prepare: (request) => prepareWith(options, request) } };
   close();
-  const reason = `sandbox-exec cannot run: ${problem}`;
-  return {
-    sandbox: undefined,
-    problem: 'failed',
-    reason,
-    advice: 'Run the agent in a container or a VM',
-  };
+  const reason = `sandbox-exec cannot run: ${failed.problem}`;
+  const advice = failed.isLate ? adviceForLate : 'Run the agent in a container or a VM';
+  return { sandbox: undefined, problem: 'failed', reason, advice };
 }
