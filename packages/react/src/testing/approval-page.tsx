@@ -7,10 +7,11 @@ import {
   type ToolCallPart,
   toolCallId,
 } from '@millrace/core';
-import type { Element, HTMLButtonElement, Window } from 'happy-dom';
+import type { Element, HTMLButtonElement } from 'happy-dom';
 import { vi } from 'vitest';
 import type { ChatSource } from '../chat/state/chat-source.ts';
 import { type DomPage, openDomPage } from './dom-page.ts';
+import { armingMs, TestScreen } from './test-screen.ts';
 
 /** A call that waits for an approval. */
 export interface WaitingCall {
@@ -95,36 +96,6 @@ function partOf(call: WaitingCall): ToolCallPart | undefined {
   };
 }
 
-/** The end of the content of a card. The test decides whether it is visible. */
-class ContentEnd {
-  #isInSight: boolean;
-  readonly #observers = new Set<() => void>();
-
-  constructor(window: Window, isInSight: boolean) {
-    this.#isInSight = isInSight;
-    const end = this;
-    const Observer = class {
-      readonly #report: () => void;
-      constructor(callback: (entries: readonly object[]) => void) {
-        this.#report = () => callback([{ isIntersecting: end.#isInSight }]);
-      }
-      observe(): void {
-        end.#observers.add(this.#report);
-        queueMicrotask(() => end.#observers.has(this.#report) && this.#report());
-      }
-      disconnect(): void {
-        end.#observers.delete(this.#report);
-      }
-    };
-    Object.defineProperty(window, 'IntersectionObserver', { value: Observer });
-  }
-
-  move(isInSight: boolean): void {
-    this.#isInSight = isInSight;
-    for (const report of this.#observers) report();
-  }
-}
-
 type Answers = (readonly [string, string, unknown])[];
 
 interface ApprovalPageOptions {
@@ -132,18 +103,15 @@ interface ApprovalPageOptions {
   readonly fits?: boolean;
 }
 
-/** A time that is longer than the pause before a card accepts an answer. */
-const armingMs = 5000;
-
 /** Renders the approval requests of some calls, and the message field. */
 export async function openApprovalPage(
   calls: readonly WaitingCall[],
   { fits = true }: ApprovalPageOptions = {},
 ) {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   const page: DomPage = await openDomPage('http://page.test/');
   const { window } = page;
-  const end = new ContentEnd(window, fits);
+  const screen = new TestScreen(window, fits);
   const { ApprovalDock } = await import('../chat/approval/approval-dock.tsx');
   const source = new AskingSource(calls);
   const answers: Answers = [];
@@ -176,7 +144,10 @@ export async function openApprovalPage(
     text: () => page.find('.approval').textContent ?? '',
     focused: () => document.activeElement,
     /** Makes the end of the content visible or invisible. */
-    scroll: (isEndInSight: boolean) => page.act(() => end.move(isEndInSight)),
+    scroll: (isEndInSight: boolean) => page.act(() => screen.moveEnd(isEndInSight)),
+    /** Moves the cards and their buttons. A negative position is outside of the screen. */
+    moveCards: (top: number, reportsAtOnce = true) =>
+      page.act(() => screen.moveCards(top, reportsAtOnce)),
     update: (change: Parameters<AskingSource['update']>[0]) =>
       page.act(() => source.update(change)),
     /** Presses a button as a mouse does. */

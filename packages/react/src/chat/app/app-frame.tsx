@@ -7,7 +7,7 @@ import { useLabels } from '../../labels/use-labels.ts';
 import { withoutToken } from '../../markdown/link-view.tsx';
 import { isDark } from '../../markdown/rich/frame-view.tsx';
 import { useKeyboardGuard } from '../../markdown/rich/keyboard-guard.ts';
-import { useArmed } from '../approval/use-armed.ts';
+import { useAnswerGate } from '../approval/answer-gate.ts';
 import { drafts } from '../composer/draft.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
@@ -154,15 +154,16 @@ interface LinkDialogProps {
 /** Asks whether to open the address that an app names. */
 function LinkDialog({ server, url, onAnswer }: LinkDialogProps) {
   const t = useLabels();
-  const isArmed = useArmed();
+  const answers = useRef<HTMLParagraphElement>(null);
+  const gate = useAnswerGate(answers, url);
   return (
     <Dialog title={t.appOpensLink(server)} onClose={() => onAnswer(false)}>
       <p className="app-link">
         <VisibleText text={url} />
       </p>
-      <p className="app-answers">
+      <p className="app-answers" ref={answers}>
         <Button onClick={() => onAnswer(false)}>{t.cancel}</Button>
-        <Button look="main" disabled={!isArmed} onClick={() => onAnswer(true)}>
+        <Button look="main" disabled={!gate.isOpen} onClick={() => gate.pass(() => onAnswer(true))}>
           {t.open}
         </Button>
       </p>

@@ -4,8 +4,8 @@ import { useMillrace } from '../../context.ts';
 import { Button } from '../../design/button.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
 import { useFrameSlot } from '../../markdown/rich/frame-slots.ts';
+import { useAnswerGate } from '../approval/answer-gate.ts';
 import { Approvals } from '../approval/approvals.tsx';
-import { useArmed } from '../approval/use-armed.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
 import { type AppContent, AppFrame, type AppFrameProps, appHeights } from './app-frame.tsx';
@@ -33,20 +33,12 @@ export function AppView({ source, call, result }: AppViewProps) {
   const [isClosed, setClosed] = useState(false);
   const onClosed = useCallback(() => setClosed(true), []);
   const calls = useAppCalls(source, call.toolCallId);
-  const isArmed = useArmed();
   if (app === undefined || framesUrl === undefined) return null;
   const hosts = [...new Set([...app.connect, ...app.resource])];
   return (
     <section className="app" aria-label={t.appOf(app.server)}>
       {hosts.length > 0 && !isAgreed && !isClosed && (
-        <p className="app-note">
-          <span>
-            {t.appWantsNetwork} <VisibleText text={hosts.join(', ')} />
-          </span>
-          <Button size="small" disabled={!isArmed} onClick={() => setAgreed(true)}>
-            {t.allow}
-          </Button>
-        </p>
+        <NetworkQuestion hosts={hosts} onAllow={() => setAgreed(true)} />
       )}
       {content === 'failed' && <p className="app-note">{t.appNotLoaded}</p>}
       {isClosed && (
@@ -67,6 +59,29 @@ export function AppView({ source, call, result }: AppViewProps) {
         <Approvals source={calls.session} handle={calls.session.handle} />
       )}
     </section>
+  );
+}
+
+interface NetworkQuestionProps {
+  readonly hosts: readonly string[];
+  readonly onAllow: () => void;
+}
+
+/** Asks whether an app may connect to the hosts that its server declares. */
+function NetworkQuestion({ hosts, onAllow }: NetworkQuestionProps) {
+  const t = useLabels();
+  const button = useRef<HTMLButtonElement>(null);
+  const names = hosts.join(', ');
+  const gate = useAnswerGate(button, names);
+  return (
+    <p className="app-note">
+      <span>
+        {t.appWantsNetwork} <VisibleText text={names} />
+      </span>
+      <Button ref={button} size="small" disabled={!gate.isOpen} onClick={() => gate.pass(onAllow)}>
+        {t.allow}
+      </Button>
+    </p>
   );
 }
 

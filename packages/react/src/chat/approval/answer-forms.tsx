@@ -1,13 +1,15 @@
 import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { useKey } from '../../design/use-key.ts';
 import { useLabels } from '../../labels/use-labels.ts';
 import { escapeInvisible, VisibleText } from '../content/visible-text.tsx';
+import { ownsKeys, useAnswerGate } from './answer-gate.ts';
 import { ReadArea } from './read-area.tsx';
-import { useArmed } from './use-armed.ts';
 
 interface AnswerButtonsProps {
+  /** Identifies the input of the call. */
+  readonly inputKey: string;
   readonly rule: string | undefined;
   readonly isDisabled: boolean;
   /** True after the whole input was shown. */
@@ -28,23 +30,26 @@ interface AnswerButtonsProps {
  */
 export function AnswerButtons(props: AnswerButtonsProps) {
   const t = useLabels();
-  const { rule, isDisabled, isRead, canAllow, canChange } = props;
+  const { inputKey, rule, isDisabled, isRead, canAllow, canChange } = props;
   const { onAllow, onAllowSession, onChange, onDeny } = props;
-  const isArmed = useArmed();
-  const isAllowDisabled = isDisabled || !isArmed || !isRead || !canAllow;
-  useKey('alt+y', () => {
-    if (!isAllowDisabled) onAllow();
-  });
-  useKey('alt+n', () => {
-    if (!isDisabled) onDeny();
-  });
+  const bar = useRef<HTMLDivElement>(null);
+  const gate = useAnswerGate(bar, inputKey);
+  const isAllowDisabled = isDisabled || !gate.isOpen || !isRead || !canAllow;
+  // If a key is meant for another card, that card handles it.
+  useKey('alt+y', () => isOwnKey(bar) && (isAllowDisabled || gate.pass(onAllow)));
+  useKey('alt+n', () => isOwnKey(bar) && (isDisabled || onDeny()));
   return (
-    <div className="approval-bar">
-      <Button look="main" disabled={isAllowDisabled} onClick={onAllow} title="Alt+Y">
+    <div className="approval-bar" ref={bar}>
+      <Button
+        look="main"
+        disabled={isAllowDisabled}
+        onClick={() => gate.pass(onAllow)}
+        title="Alt+Y"
+      >
         {t.allow}
       </Button>
       {rule !== undefined && (
-        <Button disabled={isAllowDisabled} onClick={onAllowSession}>
+        <Button disabled={isAllowDisabled} onClick={() => gate.pass(onAllowSession)}>
           {t.allowInThisSession}
         </Button>
       )}
@@ -60,6 +65,10 @@ export function AnswerButtons(props: AnswerButtonsProps) {
   );
 }
 
+function isOwnKey({ current }: { readonly current: HTMLElement | null }): boolean {
+  return ownsKeys(current?.closest('.approval'));
+}
+
 interface SessionFormProps {
   readonly rule: string;
   readonly isDisabled: boolean;
@@ -73,7 +82,8 @@ interface SessionFormProps {
 export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormProps) {
   const t = useLabels();
   const [readRule, setReadRule] = useState<string>();
-  const isArmed = useArmed();
+  const bar = useRef<HTMLDivElement>(null);
+  const gate = useAnswerGate(bar, rule);
   const isRead = readRule === rule;
   return (
     <>
@@ -90,8 +100,12 @@ export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormPr
           </code>
         </div>
       </ReadArea>
-      <div className="approval-bar">
-        <Button look="main" disabled={isDisabled || !isArmed || !isRead} onClick={onAllow}>
+      <div className="approval-bar" ref={bar}>
+        <Button
+          look="main"
+          disabled={isDisabled || !gate.isOpen || !isRead}
+          onClick={() => gate.pass(onAllow)}
+        >
           {t.allowAllTheseCalls}
         </Button>
         <Button look="quiet" onClick={onBack} data-default-focus>
@@ -117,13 +131,17 @@ interface ChangeFormProps {
 export function ChangeForm(props: ChangeFormProps) {
   const t = useLabels();
   const { call, isDisabled, onText, onBack, onError, onInput } = props;
+  const bar = useRef<HTMLDivElement>(null);
+  const gate = useAnswerGate(bar);
   const text = props.text ?? initialText(call);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = parseJson(text);
     if (!parsed.ok) return onError(t.notJson(parsed.failure.message));
-    onError(undefined);
-    onInput(parsed.value);
+    gate.pass(() => {
+      onError(undefined);
+      onInput(parsed.value);
+    });
   };
   return (
     <form className="approval-form" onSubmit={submit}>
@@ -137,15 +155,8 @@ export function ChangeForm(props: ChangeFormProps) {
         autoFocus
         onChange={(event) => onText(event.target.value)}
       />
-      <div className="approval-bar">
-        <Button
-          look="main"
-          type="submit"
-          disabled={isDisabled}
-          // Ignores the second click of a double click. The first click already replaced the
-          // content under the pointer.
-          onClick={(event) => event.detail > 1 && event.preventDefault()}
-        >
+      <div className="approval-bar" ref={bar}>
+        <Button look="main" type="submit" disabled={isDisabled || !gate.isOpen}>
           {t.allowWithThisInput}
         </Button>
         <Button look="quiet" onClick={onBack}>

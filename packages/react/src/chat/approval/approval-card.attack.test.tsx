@@ -81,6 +81,66 @@ test('attack: the end of an earlier input does not count for a changed one', asy
   expect(page.answers).toEqual([]);
 });
 
+test('18.920: attack: Alt+Y answers a question that is not on the screen', async () => {
+  await using page = await openApprovalPage([{ id: 'a' }]);
+  await page.wait();
+  await page.moveCards(-500);
+  await page.wait();
+  await page.key(altY);
+  // The browser has not told the page yet that the card moved.
+  await page.moveCards(0);
+  await page.wait();
+  await page.moveCards(-500, false);
+  await page.key(altY);
+  expect(page.answers).toEqual([]);
+  await page.moveCards(0);
+  await page.wait();
+  await page.key(altY);
+  expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
+test('18.920: attack: Alt+Y answers another one of two questions on the screen', async () => {
+  await using page = await openApprovalPage([{ id: 'a' }]);
+  const { document } = page.page.window;
+  await page.wait();
+  const other = document.createElement('section');
+  other.className = 'approval';
+  other.tabIndex = -1;
+  document.body.append(other);
+  other.focus();
+  await page.key(altY, '.composer');
+  other.blur();
+  await page.key(altY, '.composer');
+  expect(page.answers).toEqual([]);
+  page.button('Deny').focus();
+  await page.key(altY);
+  expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
+test('18.922: attack: an app moves "Allow" under the pointer', async () => {
+  await using page = await openApprovalPage([{ id: 'a' }]);
+  await page.wait();
+  await page.moveCards(40, false);
+  await page.press('Allow');
+  expect(page.answers).toEqual([]);
+  expect(page.button('Allow').disabled).toBe(true);
+  await page.wait();
+  await page.press('Allow');
+  expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
+test('18.923: attack: a short input is replaced while the pointer is on "Allow"', async () => {
+  await using page = await openApprovalPage([{ id: 'a' }]);
+  await page.wait();
+  await page.update(() => [{ id: 'a', input: { command: evil } }]);
+  await page.press('Allow');
+  await page.key(altY);
+  expect(page.answers).toEqual([]);
+  await page.wait();
+  await page.press('Allow');
+  expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
 test('attack: the end of one call does not count for the next one', async () => {
   const input = { command: hidden['many lines'] };
   await using page = await openApprovalPage([{ id: 'a' }, { id: 'b', input }]);

@@ -123,6 +123,7 @@ test.each<readonly [string, JsonValue]>([
   await dock.wait();
   await dock.press('Change the input');
   await dock.type('.approval textarea', text);
+  await dock.wait();
   await dock.page.act(() => void dock.dispatch(dock.page.find('.approval form'), 'submit'));
   expect(dock.answers).toEqual([['allow', 'a', { input }]]);
 });

@@ -54,11 +54,13 @@ export function ApprovalDock({ source, handle, session, closedText }: ApprovalDo
   if (first === undefined) return null;
   const more = asked.length - 1;
   const form = first.from?.form;
+  // A provider can use the id of a call again in a later turn.
+  const key = [first.turn, first.attempt, first.from?.session, first.toolCallId].join(' ');
   if (form !== undefined)
-    return <QuestionCard key={first.toolCallId} {...{ asked: first, form, more, handle }} />;
+    return <QuestionCard key={key} {...{ asked: first, form, more, handle }} />;
   return (
     <ApprovalRequest
-      key={first.toolCallId}
+      key={key}
       {...{
         source,
         handle,
@@ -252,6 +254,7 @@ function ApprovalCard({ asked, call, more, handle, card, closedText }: ApprovalC
       {mode === 'choose' && (
         <AnswerButtons
           {...{ rule, isDisabled, isRead }}
+          inputKey={facts.key}
           canAllow={facts.refusal === undefined}
           canChange={canChange ? facts.isWhole : undefined}
           onAllow={() => answer((to) => to.approve(toolCallId))}

@@ -1,8 +1,11 @@
 import type { TaskHandle } from '@millrace/client';
 import { type AskedApproval, type JsonObject, sessionId, toolCallId } from '@millrace/core';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { hostilePayloads } from '../../testing/hostile-payloads.ts';
+import { armingMs, TestScreen } from '../../testing/test-screen.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 /** Renders a form. Returns the page and the answers that it sent. */
 async function renderForm(
@@ -10,7 +13,9 @@ async function renderForm(
   required: readonly string[] = [],
   message = 'Who?',
 ) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   const page = await openDomPage('http://page.test/');
+  const screen = new TestScreen(page.window);
   const { QuestionCard } = await import('./question-card.tsx');
   const answers: unknown[] = [];
   const answer = (word: string) => async (id: string, options?: object) => {
@@ -28,7 +33,8 @@ async function renderForm(
   const button = (name: string) =>
     page.findAll('button').find(({ textContent }) => textContent === name) ??
     expect.fail(`There is no button ${name}`);
-  return { page, answers, button };
+  const wait = () => page.act(() => void vi.advanceTimersByTime(armingMs));
+  return { page, screen, answers, button, wait };
 }
 
 const order = {
@@ -40,10 +46,11 @@ const order = {
 };
 
 test('an answer has the content of all fields', async () => {
-  const { page, answers } = await renderForm(order, ['name', 'count']);
+  const { page, answers, wait } = await renderForm(order, ['name', 'count']);
   const [name, count] = page.findAll('input:not([type=checkbox]):not([type=radio])');
   await page.type(name ?? expect.fail(), 'Ada');
   await page.type(count ?? expect.fail(), '3');
+  await wait();
   await page.click(page.find('input[type=radio]'));
   for (const box of page.findAll('input[type=checkbox]')) await page.click(box);
   await page.submit(page.find('form'));
@@ -65,12 +72,14 @@ test('a wrong field has its problem, gets the focus, and nothing is sent', async
 
 test('the user can decline or dismiss a form', async () => {
   const declined = await renderForm(order);
+  await declined.wait();
   await declined.page.click(declined.button('Decline'));
   expect(declined.answers).toEqual([['deny', 'q1', {}]]);
 });
 
 test('the user can dismiss a form, and a second press sends nothing', async () => {
-  const { page, answers, button } = await renderForm(order);
+  const { page, answers, button, wait } = await renderForm(order);
+  await wait();
   await page.click(button('Dismiss'));
   await page.click(button('Decline'));
   await page.submit(page.find('form'));
@@ -78,13 +87,36 @@ test('the user can dismiss a form, and a second press sends nothing', async () =
 });
 
 test('attack: 18.156 a form without fields is shown, and waits for the user', async () => {
-  const { page, answers, button } = await renderForm({}, [], 'Delete the database?');
+  const { page, answers, button, wait } = await renderForm({}, [], 'Delete the database?');
   expect(page.find('.question-message').textContent).toBe('Delete the database?');
   expect(answers).toEqual([]);
   expect(page.window.document.activeElement?.tagName).not.toBe('BUTTON');
+  await wait();
   await page.submit(page.find('form'));
   expect(button('Accept')).toBeDefined();
   expect(answers).toEqual([['allow', 'q1', { input: {} }]]);
+});
+
+test('18.921: attack: a form appears under the second click of a double click, or under Enter', async () => {
+  const { page, answers, button, wait } = await renderForm({}, [], 'Delete the database?');
+  for (const name of ['Accept', 'Decline', 'Dismiss']) {
+    expect(button(name).hasAttribute('disabled'), name).toBe(true);
+    await page.click(button(name));
+  }
+  await page.submit(page.find('form'));
+  expect(answers).toEqual([]);
+  await wait();
+  await page.click(button('Accept'));
+  expect(answers).toEqual([['allow', 'q1', { input: {} }]]);
+});
+
+test('18.921: attack: a form moves under the pointer', async () => {
+  const { page, screen, answers, button, wait } = await renderForm(order);
+  await wait();
+  screen.moveCards(40, false);
+  await page.click(button('Send'));
+  await page.click(button('Decline'));
+  expect(answers).toEqual([]);
 });
 
 test('attack: a form that cannot be shown can only be declined', async () => {

@@ -10,6 +10,7 @@ import { Button } from '../../design/button.tsx';
 import { HelpIcon } from '../../design/icons.tsx';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
 import type { AnswerTarget } from '../../session/session.ts';
+import { useAnswerGate } from '../approval/answer-gate.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import { errorText } from '../state/error-text.ts';
 import { answerOf, type Draft, initialDraft } from './question-draft.ts';
@@ -39,16 +40,21 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
   const [error, setError] = useState<string>();
   const [isSent, setSent] = useState(false);
   const card = useRef<HTMLElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
+  const gate = useAnswerGate(bar);
   const [titleId, messageId] = [useId(), useId()];
   const isDisabled = handle === undefined || isSent;
+  const isAnswerDisabled = isDisabled || !gate.isOpen;
   useFocusInside(card);
   const send = (work: (to: AnswerTarget) => Promise<unknown>) => {
     if (handle === undefined || isSent) return;
-    setSent(true);
-    setError(undefined);
-    work(handle).catch((reason: unknown) => {
-      setSent(false);
-      setError(errorText(reason, t));
+    gate.pass(() => {
+      setSent(true);
+      setError(undefined);
+      work(handle).catch((reason: unknown) => {
+        setSent(false);
+        setError(errorText(reason, t));
+      });
     });
   };
   const submit = (event: FormEvent) => {
@@ -101,14 +107,14 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
             />
           ))}
         </div>
-        <div className="approval-bar">
-          <Button look="main" type="submit" disabled={isDisabled || !read.ok}>
+        <div className="approval-bar" ref={bar}>
+          <Button look="main" type="submit" disabled={isAnswerDisabled || !read.ok}>
             {read.ok && fields.length === 0 ? t.accept : t.send}
           </Button>
-          <Button disabled={isDisabled} onClick={() => deny()}>
+          <Button disabled={isAnswerDisabled} onClick={() => deny()}>
             {t.decline}
           </Button>
-          <Button look="quiet" disabled={isDisabled} onClick={() => deny(formDismissed)}>
+          <Button look="quiet" disabled={isAnswerDisabled} onClick={() => deny(formDismissed)}>
             {t.dismiss}
           </Button>
         </div>
