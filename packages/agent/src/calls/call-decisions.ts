@@ -17,6 +17,8 @@ import { prepareCall } from './prepare-call.ts';
 import type { Questions } from './questions.ts';
 import { denialText } from './tool-result.ts';
 
+const uncheckedText = 'The arguments did not fit when the call was checked. Make the call again.';
+
 /**
  * Decides which tool calls of one attempt run, and with which input. The decision depends on the tool's
  * schema, the policy, the guardrails and the user. This class writes questions to the log, but no results.
@@ -74,6 +76,7 @@ export class CallDecisions {
       const wait = beforeRejection && (await raceAbort(beforeRejection(call), stop));
       return wait === halted ? 'left' : refusal(ready.code, ready.message);
     }
+    if (this.#isUnchecked(call)) return refusal('invalid', uncheckedText);
     if (this.callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return 'lost';
     // The loop already asked a client to run this call, so the call was allowed. A forged record cannot allow
@@ -135,6 +138,22 @@ export class CallDecisions {
     const about = this.#changeOf(call) === undefined ? undefined : toolCallId;
     const isOther = isAsked && question?.of !== about;
     return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
+  }
+
+  /**
+   * Returns true if guardrails did not check the call, because its input was invalid at that moment. The result of a
+   * validation can change, for example if it reads a file.
+   */
+  #isUnchecked({ toolCallId, name }: ToolCallPart): boolean {
+    const { settings, journal } = this.#context;
+    const { verdicts, execution } = journal.loop.turn?.calls.get(toolCallId) ?? {};
+    const isOpen = settings.guardrails.some(
+      (one) =>
+        one.on === 'tool_call' &&
+        (one.tools?.includes(name) ?? true) &&
+        verdicts?.get(one.name) === undefined,
+    );
+    return isOpen && execution === undefined;
   }
 
   /** Returns the state of a call, as the records on the log describe it. */

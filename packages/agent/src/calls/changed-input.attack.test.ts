@@ -2,9 +2,11 @@ import { toolCallId } from '@millrace/core';
 import { openaiResponses } from '@millrace/providers';
 import { sseReply } from '@millrace/providers/scripted-server';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ApprovalDecision } from '../contract/settings.ts';
 import type { CheckedToolCall } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
+import { toolGuardrail } from '../guardrails/define-guardrail.ts';
 import { submitCommand } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import {
@@ -16,6 +18,7 @@ import {
   tool,
 } from '../testing/test-agent.ts';
 import { useTestServer } from '../testing/test-server.ts';
+import { defineTool } from '../tool/define-tool.ts';
 import { mcpApprovalTool } from '../tool/mcp-approval.ts';
 
 // A client approves a harmless call, with an input that makes another call of it.
@@ -173,3 +176,42 @@ test.for(['{"a": {"b": [1, 2.50, 1e2, "x:\\"y\\":"]}, "c": -0}', '{}', ''])(
     expect(given).toMatchObject({ approve: true });
   },
 );
+
+test('18.945: attack: an input that is valid only after the guardrails looked at it runs unchecked', async () => {
+  let isValid = false;
+  const ran: unknown[] = [];
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays an amount',
+    // The validation reads something that changes, such as a file.
+    input: z.object({ amount: z.number() }).refine(() => isValid, 'unknown account'),
+    execute: async (input) => {
+      ran.push(input);
+      return 'Paid.';
+    },
+  });
+  const noPayments = toolGuardrail({
+    name: 'no-payments',
+    tools: [pay],
+    check: () => ({ verdict: 'stop', reason: 'no payments' }),
+  });
+  const other = tool('other', async () => 'ok');
+  const look = toolGuardrail({
+    name: 'look',
+    tools: [other],
+    check: () => {
+      isValid = true;
+      return 'pass';
+    },
+  });
+  const script = [answer(call('c1', 'pay', { amount: 5 }), call('c2', 'other', {})), 'Done.'];
+  const { agent, end, log } = createTestAgent(script, {
+    tools: [pay, other],
+    guardrails: [noPayments, look],
+  });
+  const result = await end(agent.run('Go', { session }));
+  expect(isValid).toBe(true);
+  expect(ran).toEqual([]);
+  expect(resultTexts(result.items)[0]).toContain('The arguments did not fit when');
+  expect(await problemsLeftIn(log)).toEqual([]);
+});

@@ -1,6 +1,7 @@
+import { secretsOf } from '../errors/redactor.ts';
 import { concatBytes } from './bytes.ts';
 import type { RecordedRequest } from './cassette.ts';
-import { redactHeaders, redactUrl } from './redact/redact-http.ts';
+import { redactHeaders, redactUrl, secretParameters } from './redact/redact-http.ts';
 import type { Redactor } from './redact/redactor.ts';
 
 type FetchInput = Parameters<typeof fetch>[0];
@@ -75,6 +76,13 @@ function streamOf(body: unknown): ReadableStream<Uint8Array<ArrayBuffer>> {
     readonly from: (body: unknown) => ReadableStream<Uint8Array<ArrayBuffer>>;
   };
   return from.call(ReadableStream, body);
+}
+
+/** Returns a redactor that also removes the secrets in the headers and the URL of a request. */
+export function redactorOf({ url, headers }: CapturedRequest, redactor: Redactor): Redactor {
+  const secrets = secretParameters(url);
+  const found = secretsOf({ url: '', headers: Object.fromEntries(headers), secrets });
+  return found.length === 0 ? redactor : redactor.with(found);
 }
 
 /** Converts a request to its recorded form, without secrets. A replay compares requests in this form. */

@@ -117,6 +117,24 @@ describe('a recording fetch over a real connection', () => {
     });
   });
 
+  test('18.944: attack: a provider repeats the key of a request, and no secrets were given', async () => {
+    const key = 'unusual/key-of-25-chars==';
+    const recorder = recordCassette();
+    const fetching = recorder.fetch(`${base}/v1?api_key=${encodeURIComponent('second key/ü')}`, {
+      ...{ method: 'POST', body: JSON.stringify({ key }) },
+      headers: { 'x-api-key': key, cookie: `session=${key}2`, authorization: `Bearer ${key}3` },
+    });
+    const [, answer] = await nextRequest();
+    answer.writeHead(401, { 'x-request-id': key });
+    const texts = [key, encodeURIComponent(key), `${key}2`, `${key}3`, 'second key/ü'];
+    answer.end(JSON.stringify(texts));
+    await (await fetching).text();
+    const text = encodeCassette(await recorder.settled());
+    for (const one of texts) expect(text).not.toContain(one);
+    expect(text).not.toContain('unusual');
+    expect(text).not.toContain('second key');
+  });
+
   test('records concurrent requests separately, in start order', async () => {
     const recorded: string[] = [];
     const recorder = recordCassette({

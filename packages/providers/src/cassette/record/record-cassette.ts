@@ -4,6 +4,7 @@ import {
   ByteBudget,
   type CapturedRequest,
   captureRequest,
+  redactorOf,
   toRecordedRequest,
 } from '../captured-request.ts';
 import {
@@ -34,7 +35,8 @@ export interface RecordOptions {
   readonly fetch?: typeof fetch | undefined;
   /**
    * Texts that must not appear in the recording. They are removed from URLs, bodies and errors, including
-   * their JSON-escaped and percent-encoded forms. Texts that look like an API key are removed too.
+   * their JSON-escaped and percent-encoded forms. Texts that look like an API key are removed too, and so are keys,
+   * tokens and cookies in the headers and the URL of a request, from the whole exchange.
    *
    * If a model spreads a secret over several events, the secret is not detected. Read the answers before you
    * publish a recording. Default: none.
@@ -185,8 +187,9 @@ class Recorder implements CassetteRecorder {
     // After the end of the response, the remaining request body is never sent, so the copy stops. A body in
     // memory has been read completely before this macrotask runs.
     scheduleMacrotask(() => request.copy.stop());
-    const described = await toRecordedRequest(request, this.#redactor);
-    return toRecordedExchange(startMs, described, recording, ended, this.#redactor);
+    const redactor = redactorOf(request, this.#redactor);
+    const described = await toRecordedRequest(request, redactor);
+    return toRecordedExchange(startMs, described, recording, ended, redactor);
   }
 }
 

@@ -1,3 +1,4 @@
+import { minSecretLength } from '../../errors/secret-words.ts';
 import { type Redactor, redacted } from './redactor.ts';
 
 /**
@@ -54,6 +55,14 @@ export function redactUrl(text: string, redactor: Redactor): string {
   return redactor.text(origin === noOrigin ? href.slice(noOrigin.length) : href);
 }
 
+/** Returns the user, the password and the values of secret parameters in a URL. It omits short values. */
+export function secretParameters(text: string): readonly string[] {
+  const url = parseUrl(text);
+  if (url === null) return [];
+  const found = [...url.searchParams].flatMap(([name, value]) => (isSecretWord(name) ? value : []));
+  return [url.username, url.password, ...found].filter(({ length }) => length >= minSecretLength);
+}
+
 function redactParameter(parameter: string): string {
   const equals = parameter.indexOf('=');
   if (equals < 0) return parameter;
@@ -63,6 +72,10 @@ function redactParameter(parameter: string): string {
 
 function isSecretName(encoded: string): boolean {
   const [name = ''] = new URLSearchParams(encoded).keys();
+  return isSecretWord(name);
+}
+
+function isSecretWord(name: string): boolean {
   const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? [];
   return words.some((word) => secretName.test(word));
 }

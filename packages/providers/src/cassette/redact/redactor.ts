@@ -27,10 +27,16 @@ export interface Redactor {
    * also end inside a secret.
    */
   chunks(chunks: readonly Uint8Array[], isCut: boolean): readonly Uint8Array[];
+  /** Returns a redactor that also removes these secrets. */
+  with(more: readonly string[]): Redactor;
 }
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
   checkSecrets(secrets);
+  return redactorOf(secrets);
+}
+
+function redactorOf(secrets: readonly string[]): Redactor {
   const forms = secrets.map(secretForms);
   const patterns = [...keyPatterns, ...forms.map(({ pattern }) => pattern)];
   const rangesIn = (text: string) => secretRanges(text, patterns);
@@ -53,6 +59,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   return {
     bytes,
     chunks,
+    with: (more) => redactorOf([...new Set([...secrets, ...more])]),
     text: (text) => decodeUtf8(bytes(new TextEncoder().encode(text))),
   };
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import { ByteBudget, captureRequest, toRecordedRequest } from '../captured-request.ts';
+import { ByteBudget, captureRequest, redactorOf, toRecordedRequest } from '../captured-request.ts';
 import {
   assertCassetteOptions,
   type Cassette,
@@ -68,7 +68,7 @@ export function replayFetch(cassette: Cassette, options: ReplayFetchOptions = {}
     );
     const { url, signal } = request;
     const requested = await abortable<RecordedRequest>(signal, (resolve, reject) => {
-      toRecordedRequest(request, redactor).then(resolve, reject);
+      toRecordedRequest(request, redactorOf(request, redactor)).then(resolve, reject);
       return request.copy.stop;
     });
     return respond(unused.take(requested), { url, signal, schedule });
