@@ -15,7 +15,7 @@ import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
-import { openInput } from '../guardrails/checked-items.ts';
+import { openInputs } from '../guardrails/checked-items.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { isOverflow } from '../state/fold-loop.ts';
 import { joinText } from '../views/run-views.ts';
@@ -92,8 +92,9 @@ const charactersPerToken = 4;
  */
 function checkedContext(context: RunContext): readonly Item[] {
   const items = currentContext(context);
-  const open = openInput(context);
-  const end = open === undefined ? -1 : items.findIndex(({ id }) => id === open.id);
+  // The context does not contain every input, for example none without parts.
+  const open = new Set(openInputs(context).map(({ id }) => id));
+  const end = items.findIndex(({ id }) => open.has(id));
   return end === -1 ? items : items.slice(0, end);
 }
 

@@ -200,6 +200,26 @@ test('attack: a summary of messages that no guardrail has seen reaches the model
   expect(sent()).not.toContain('magic');
 });
 
+test.each([
+  ['an edited message', 'calm'],
+  ['a message without a text', ''],
+])(
+  '18.1025: attack: %s hides unseen messages from the list that a summary leaves out',
+  async (_title, first) => {
+    const contents = [first, 'magic', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((one, index) =>
+      text(one, index % 2 === 0 ? 'user' : 'agent'),
+    );
+    const made = await send('POST', '/messages/batch', { task_id: taskId, contents });
+    const [{ id }] = made as unknown as readonly [Json];
+    if (first !== '')
+      await send('PUT', `/messages/${id}`, { task_id: taskId, content: text('calm again') });
+    await send('POST', `/tasks/${taskId}/commands`, { type: 'compact' });
+    await say(text('Hi'));
+    await say(text('Hi again'));
+    expect(sent()).not.toContain('magic');
+  },
+);
+
 // A JSON escape for each letter of `magic`.
 const escaped = `{"q":"${[...'magic'].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')}"}`;
 const called = (name: string, given: string) => ({ name, arguments: given });
