@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
+import { enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 describeInChromium()('accessibility', () => {
@@ -25,8 +26,7 @@ describeInChromium()('accessibility', () => {
     await tab.unfold(/^run/);
     await tab.unfold(/^patch/);
     await tab.send('write\n"one"\n"two"');
-    for (let left = 2; left > 0; left--)
-      await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    for (let left = 2; left > 0; left--) await page.getByRole('button', enabledAllow).click();
     await tab.waitForText('That was all of it.');
     await page.getByRole('group', { name: 'Tool write: done' }).nth(1).waitFor();
     await tab.send('ask me');
@@ -65,7 +65,7 @@ describeInChromium()('accessibility', () => {
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
     // The card accepts an answer only after a short time. This call waits for it.
-    await page.getByRole('button', { name: 'Allow', exact: true }).click({ trial: true });
+    await page.getByRole('button', enabledAllow).click({ trial: true });
     await keyboard.press('Alt+y');
     await tab.waitForText('Thank you. That is done.');
 

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
-import type { ChatTab } from './testing/chat-tab.ts';
+import { type ChatTab, enabledAllow } from './testing/chat-tab.ts';
 import { describeInFirefox, launchFirefox } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
 import { TalkServer } from './testing/talk-server.ts';
@@ -87,7 +87,7 @@ describeInFirefox()('the page in Firefox', () => {
     await asking.page.getByRole('heading', { name: 'Allow write?' }).waitFor();
     const overview = (await visitor.tab('/app/overview')).page;
     await overview.getByRole('button', { name: 'Answer ask me about the weather' }).click();
-    await overview.getByRole('button', { name: 'Allow', exact: true }).click();
+    await overview.getByRole('button', enabledAllow).click();
     await asking.waitForText('Thank you. That is done.');
     expect(await visitor.allFaults()).toEqual([]);
   });
@@ -100,7 +100,7 @@ describeInFirefox()('the page in Firefox', () => {
     await type(tab, 'delegate');
     const inner = tab.page.getByRole('group', { name: 'Sub-agent', exact: true }).nth(1);
     await inner.getByRole('button', { name: 'Answer here' }).click();
-    await inner.getByRole('button', { name: 'Allow', exact: true }).click();
+    await inner.getByRole('button', enabledAllow).click();
     await tab.waitForText('The scout is back.');
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
-import type { ChatTab } from './testing/chat-tab.ts';
+import { type ChatTab, enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // A user has more sessions than fit on the screen. The page shows which sessions wait for an
@@ -29,7 +29,7 @@ describeInChromium()('many sessions', () => {
     await waits.waitFor();
 
     // The open session updates immediately, without waiting for the next poll of the list.
-    await asking.page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await asking.page.getByRole('button', enabledAllow).click();
     await asking.waitForText('Thank you. That is done.');
     await waitForTitle(asking, 'ask me about the weather');
     for (const tab of [asking, other])

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppServer } from './testing/apps/app-server.ts';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
+import { enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import type { WatchedBrowser } from './testing/watched-browser.ts';
 
@@ -129,7 +130,7 @@ describeInChromium()('a hostile app of an MCP server', () => {
       route.fulfill({ body: 'x', headers: { 'access-control-allow-origin': '*' } }),
     );
     await app.getByText('https://api.weather.example').click();
-    await app.getByRole('button', { name: 'Allow', exact: true }).click();
+    await app.getByRole('button', enabledAllow).click();
     await frame.getByText('reached api.weather.example').waitFor();
     await frame.getByText('done').waitFor();
     expect(await notes.allInnerTexts()).toEqual([

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { AppServer } from './testing/apps/app-server.ts';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
+import { enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 describeInChromium()('24.4: an app of an MCP server', () => {
@@ -77,7 +78,7 @@ describeInChromium()('24.4: an app of an MCP server', () => {
     expect(harness.server.calls).not.toContain('order umbrella');
     // The page accepts no answer while the user works in the app.
     await question.getByText('umbrella').click();
-    await question.getByRole('button', { name: 'Allow', exact: true }).click();
+    await question.getByRole('button', enabledAllow).click();
     await text('answer').getByText('Ordered an umbrella').waitFor();
     expect(harness.server.calls).toContain('order umbrella');
     await press('order');
@@ -138,7 +139,7 @@ describeInChromium()('24.4: an app of an MCP server', () => {
     await text('answer').getByText('error').waitFor();
     expect(loads).toBe(0);
     await app.getByText('https://api.weather.example').click();
-    await app.getByRole('button', { name: 'Allow', exact: true }).click();
+    await app.getByRole('button', enabledAllow).click();
     await text('answer').getByText('error').waitFor({ state: 'detached' });
     await text('result').getByText('Bern').waitFor();
     await press('load');

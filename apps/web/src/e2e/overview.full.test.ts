@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
+import { enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // A user answers an approval request in the overview, and reads the charts of the model requests.
@@ -18,7 +19,7 @@ describeInChromium()('the overview', () => {
     await page.getByRole('button', { name: 'Answer ask me about the weather' }).click();
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
     expect(await axeFaults(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByRole('button', enabledAllow).click();
     await chat.waitForText('Thank you. That is done.');
     await page.getByText('Nothing runs.').waitFor();
 

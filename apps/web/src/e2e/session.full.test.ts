@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
+import { enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // Tests the page as a user sees it, while the connection fails in various ways.
@@ -32,7 +33,7 @@ describeInChromium()('a session on the page', () => {
     await first.send('ask me');
     const second = await visitor.tab(await first.taskPath());
     await first.page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    await second.page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await second.page.getByRole('button', enabledAllow).click();
     for (const tab of [first, second]) {
       await tab.waitForText('Thank you. That is done.');
       await tab.page.getByRole('heading', { name: 'Allow write?' }).waitFor({ state: 'detached' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
-import type { ChatTab } from './testing/chat-tab.ts';
+import { type ChatTab, enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import { TalkServer } from './testing/talk-server.ts';
 
@@ -33,7 +33,7 @@ describeInChromium()('a conversation with sub-agents', () => {
     await card.waitFor();
     expect(await tab.page.getByRole('heading', { name: 'Allow write?' }).count()).toBe(1);
     expect(await axeFaults(tab.page)).toEqual([]);
-    await inner.getByRole('button', { name: 'Allow', exact: true }).click();
+    await inner.getByRole('button', enabledAllow).click();
     await tab.waitForText('The scout is back.');
     // Finished sub-agents are one quiet row, which loads the session on demand.
     const call = tab.page.getByRole('button', { name: /^scout/ });
@@ -94,6 +94,8 @@ describeInChromium()('a conversation with sub-agents', () => {
     expect(new Set(await Promise.all(lines)).size).toBe(1);
     await card.getByRole('radio', { name: /SQLite/ }).focus();
     await tab.page.keyboard.press('ArrowDown');
+    // The page accepts no answer while the card has just moved.
+    await card.locator('button[type=submit]:enabled').waitFor();
     await tab.page.keyboard.press('Enter');
     await tab.waitForText('Thank you for the answer.');
     await tab.unfold(/^ask_user/);

@@ -5,6 +5,12 @@ interface Watched {
   lastCount(): number;
 }
 
+/**
+ * Finds the button "Allow" when it can be pressed. While Playwright waits for a disabled button, it scrolls the page,
+ * and the page accepts no press of a button that has just moved.
+ */
+export const enabledAllow = { name: 'Allow', exact: true, disabled: false } as const;
+
 /** A browser tab with the page, and the actions of a user. */
 export class ChatTab {
   readonly page: Page;
