@@ -15,7 +15,7 @@ import {
 } from './approvals.ts';
 import { prepareCall } from './prepare-call.ts';
 import type { Questions } from './questions.ts';
-import { denialText } from './tool-result.ts';
+import { denialText, fromClient } from './tool-result.ts';
 
 const uncheckedText = 'The arguments did not fit when the call was checked. Make the call again.';
 
@@ -206,8 +206,8 @@ export class CallDecisions {
       : change && answer?.decision !== 'deny'
         ? { changedInput: change.input, changedBy: change.by }
         : undefined;
-    const mark = this.#hasClientText(call) ? { fromClient: true } : undefined;
-    return note || mark ? { ...part, metadata: { ...part.metadata, ...note, ...mark } } : part;
+    const noted = note ? { ...part, metadata: { ...part.metadata, ...note } } : part;
+    return this.#hasClientText(call) ? fromClient(noted) : noted;
   }
 
   /**
@@ -215,14 +215,10 @@ export class CallDecisions {
    * text can also be in the answer to a question of the tool or of its sub-agent.
    */
   #hasClientText({ toolCallId }: ToolCallPart): boolean {
-    const { settings, journal } = this.#context;
-    return (
-      settings.guardrails.some(({ on }) => on === 'input') &&
-      [...(journal.loop.turn?.calls ?? [])].some(
-        ([id, { question, answer, isAwaited }]) =>
-          (id === toolCallId || question?.of === toolCallId) &&
-          (isAwaited || (answer?.reason ?? answer?.input) !== undefined),
-      )
+    return [...(this.#context.journal.loop.turn?.calls ?? [])].some(
+      ([id, { question, answer, isAwaited }]) =>
+        (id === toolCallId || question?.of === toolCallId) &&
+        (isAwaited || (answer?.reason ?? answer?.input) !== undefined),
     );
   }
 }

@@ -1,4 +1,4 @@
-import { parseJson, type ToolCallPart, type ToolResultPart } from '@millrace/core';
+import { type Part, parseJson, type ToolCallPart, type ToolResultPart } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import type { Tool, ToolOutput } from '../contract/tool.ts';
 
@@ -51,6 +51,19 @@ export async function createResultPart(
 /** Returns a result part that reports an error. */
 export function errorResult({ toolCallId, name }: ToolCallPart, text: string): ToolResultPart {
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
+}
+
+/**
+ * Marks a result that contains a text of a client. Input guardrails check such a result as an input. The mark does not
+ * depend on the guardrails of the agent, because the session can be handed off to an agent with other guardrails.
+ */
+export function fromClient(part: ToolResultPart): ToolResultPart {
+  return { ...part, metadata: { ...part.metadata, fromClient: true } };
+}
+
+/** Returns true if the part is a result that contains a text of a client. */
+export function isFromClient(part: Part | undefined): boolean {
+  return part?.kind === 'tool_result' && part.metadata?.['fromClient'] === true;
 }
 
 export function denialText(reason: string | undefined): string {

@@ -18,6 +18,7 @@ import {
 import type { BlobStore } from '@millrace/log';
 import { textOfAttachment } from '@millrace/providers';
 import type { prepareCall } from '../calls/prepare-call.ts';
+import { isFromClient } from '../calls/tool-result.ts';
 import {
   isReplacement,
   resultTexts,
@@ -61,13 +62,9 @@ function newInputs({ journal }: RunContext): readonly ItemState[] {
     if (kind === 'assistant' && turn > handedAtTurn) break;
     if (compacted.covered.has(id)) continue;
     const isOwn = metadata?.['by'] === loopMetadata.by || isReplacement(item);
-    if (turn === 0 ? !isOwn : parts.some(hasClientText)) found.push(item);
+    if (turn === 0 ? !isOwn : parts.some(({ part }) => isFromClient(part))) found.push(item);
   }
   return found.reverse();
-}
-
-function hasClientText({ part }: { readonly part?: Part | undefined }): boolean {
-  return part?.kind === 'tool_result' && part.metadata?.['fromClient'] === true;
 }
 
 /** Returns an item as a model reads it. The note about changed arguments is part of the text of a result. */
@@ -84,7 +81,7 @@ export function itemAsRead(item: Item): Item {
 
 /** Returns the results with texts of a client, as a model reads them. */
 export function clientResults(item: Item): Item {
-  const parts = item.parts.filter((part) => hasClientText({ part }));
+  const parts = item.parts.filter(isFromClient);
   return itemAsRead({ ...item, parts });
 }
 
