@@ -12,7 +12,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, Tool, ToolOutput, ValidationResult } from '../contract/tool.ts';
 import { commandConsumed } from '../state/drafts.ts';
 import { outputFor } from '../state/turn-calls.ts';
-import { createResultPart, toOutput } from './tool-result.ts';
+import { createResultPart, plainOutput } from './tool-result.ts';
 
 interface ClientCallOptions {
   readonly context: RunContext;
@@ -130,7 +130,7 @@ type CheckedOutput =
 async function outputOf(tool: Tool, { output, error }: OutputCommand): Promise<CheckedOutput> {
   if (error !== undefined) return { ok: true, value: { text: error, isError: true } };
   const checked = await validateOutput(tool, output ?? null);
-  return checked.ok ? { ok: true, value: toOutput(checked.value) } : checked;
+  return checked.ok ? { ok: true, value: plainOutput(checked.value) } : checked;
 }
 
 /**

@@ -6,9 +6,16 @@ type Output = ToolOutput['output'];
 
 /** Converts any return value of a tool to an output. A value that is not a string is encoded as JSON. */
 export function toOutput(returned: unknown): Output {
+  return isOutput(returned) ? returned.output : plainOutput(returned);
+}
+
+/**
+ * Converts a text or a JSON value to an output. Use it for the values of clients. A client cannot set the fields of a
+ * `ToolOutput`, because attachments can refer to stored content of other sessions.
+ */
+export function plainOutput(returned: unknown): Output {
   if (returned === undefined) return { text: 'Done.' };
   if (typeof returned === 'string') return { text: returned };
-  if (isOutput(returned)) return returned.output;
   const text: string | undefined = JSON.stringify(returned);
   if (text === undefined) return { text: 'Done.' };
   const parsed = parseJson(text);

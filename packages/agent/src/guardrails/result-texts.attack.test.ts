@@ -23,7 +23,7 @@ const form = {
 } as const;
 const given = z.object({ name: z.string() });
 const described = { name: 'note', description: 'Notes', input: given };
-const note = defineTool({ ...described, execute: ({ name }) => `noted ${name}` });
+const note = defineTool({ ...described, execute: async ({ name }) => `noted ${name}` });
 const asking = defineTool({
   ...described,
   execute: async (_input, { ask }) => JSON.stringify(await ask?.(form)),

@@ -10,7 +10,7 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { validateOutput } from '../calls/client-call.ts';
-import { toOutput } from '../calls/tool-result.ts';
+import { plainOutput } from '../calls/tool-result.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import { type OutputCommand, toolOutputKey } from '../contract/command.ts';
 import type { Tool } from '../contract/tool.ts';
@@ -133,7 +133,7 @@ async function isResultOf(
 ): Promise<boolean> {
   if (error !== undefined) return isError && text === error;
   const checked = await validateOutput(tool ?? {}, output);
-  return !isError && checked.ok && toOutput(checked.value).text === text;
+  return !isError && checked.ok && plainOutput(checked.value).text === text;
 }
 
 /** Returns the content of an output as text. Equal outputs have equal texts. */
