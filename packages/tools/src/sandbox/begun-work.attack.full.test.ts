@@ -74,6 +74,17 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(existsSync(join(agent.workspace, 'ran'))).toBe(false);
   });
 
+  test('18.953: attack: a command leaves a strategy that contains a carriage return', async (context) => {
+    const agent = await attackAgent(user, context);
+    expect(runOutside(agent.workspace, prepare)).toBe(true);
+    // Git reads the carriage return as a space, also in the name of the folder with the program.
+    const options = sequencer("printf '[options]\\nstrategy = ort\\r/y\\n' > opts");
+    await agent.run(`${program.replaceAll('git-merge-x', '"git-merge-ort "')}; ${options}`);
+    expect(existsSync(join(agent.workspace, 'git-merge-ort /y'))).toBe(true);
+    runOutside(agent.workspace, 'git cherry-pick --continue');
+    expect(existsSync(join(agent.workspace, 'ran'))).toBe(false);
+  });
+
   test('18.855: attack: a command that goes on leaves a rebase that runs a program', async (context) => {
     const agent = await attackAgent(user, context);
     expect(runOutside(agent.workspace, prepare)).toBe(true);
