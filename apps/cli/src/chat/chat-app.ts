@@ -469,6 +469,7 @@ export class ChatApp implements CommandContext {
       isChild: ({ agents }) => agents !== undefined,
       isNumbered: this.#options.plain !== undefined,
       ...{ previews: this.#previews, otherFolder: () => this.#conversation.otherFolder },
+      root: () => this.#built.policy().root,
       approve: (approval, how) => this.#conversation.approve(approval, how),
       ...{
         approveForSession: remembered.approveForSession,

@@ -23,6 +23,11 @@ export interface ApprovalDialog {
   readonly others: number;
   /** The folder in which the call runs. Undefined if it is the folder of this terminal. */
   readonly folder?: string | undefined;
+  /**
+   * The folder from which relative paths in the call start. If it is undefined, the dialog shows the real path of each
+   * relative path. Default: undefined.
+   */
+  readonly root?: string | undefined;
   /** The effect of a file change. Undefined until it is computed. */
   readonly preview?: ChangePreview | undefined;
   /** The rule that the answer "always" saves. Undefined if there is none. */

@@ -24,6 +24,8 @@ export interface ApprovalAnswersOptions {
    * terminal.
    */
   readonly otherFolder: () => string | undefined;
+  /** Returns the real path of the folder of this terminal. */
+  readonly root: () => string;
   /** Returns the rule that the answer "always" saves. Returns undefined if there is none. */
   readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
   readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
@@ -79,11 +81,12 @@ export class ApprovalAnswers {
   }
 
   #dialogOf(approval: PendingApproval, others: number): ApprovalDialog {
-    const { isChild, previews, ruleToSave, otherFolder } = this.#options;
+    const { isChild, previews, ruleToSave, otherFolder, root } = this.#options;
     const folder = otherFolder();
     return {
       ...{ type: 'approval', approval, isChild: isChild(approval), others },
       ...{ preview: previews.of(approval), savedRule: ruleToSave(approval), folder },
+      root: folder ?? root(),
     };
   }
 
@@ -108,8 +111,12 @@ export class ApprovalAnswers {
   changeInput(dialog: ApprovalDialog): SideInput {
     const { approval } = dialog;
     return changedInputInput(approval, (input: JsonValue) => {
-      // The preview was computed for the old input, so it is removed.
-      const request = { ...dialog, preview: undefined, approval: { ...approval, input } };
+      // The preview was computed for the old input, so it is removed. The reason and the real path are removed if
+      // they are about a different path.
+      const isSamePath = pathOf(input) === pathOf(approval.input);
+      const { reason, judged } = isSamePath ? approval : {};
+      const changed = { ...approval, input, reason, judged };
+      const request = { ...dialog, preview: undefined, approval: changed };
       this.#open(approval, confirmChanged(request), () =>
         this.#submit(approval, () => this.#options.approve(approval, { input })),
       );
@@ -210,8 +217,12 @@ export class ApprovalAnswers {
   }
 }
 
+function pathOf(input: JsonValue | undefined): JsonValue | undefined {
+  return ((input ?? {}) as { readonly path?: JsonValue }).path;
+}
+
 function changedText({ name, input }: PendingApproval): string {
-  const { path = name } = (input ?? {}) as { readonly path?: JsonValue };
+  const path = pathOf(input) ?? name;
   return `Nothing was approved: ${revealHidden(String(path))} changed after its change was shown. Read the new one`;
 }
 
@@ -224,8 +235,7 @@ function firstChangeOfEachFile(dialogs: readonly ApprovalDialog[]): readonly App
   const files = new Set<string>();
   return dialogs.filter(({ approval, preview }) => {
     if (!changesFile(approval)) return true;
-    const { path } = (approval.input ?? {}) as { readonly path?: JsonValue };
-    const file = preview?.file ?? String(path);
+    const file = approval.judged || (preview?.file ?? String(pathOf(approval.input)));
     const isFirst = !files.has(file);
     files.add(file);
     return isFirst;

@@ -49,7 +49,7 @@ class AskedUser {
     this.#dialogs = new DialogController({
       ...{ clock: this.clock, isNumbered },
       ...{ approvals: () => this.#waiting, question: () => undefined },
-      ...{ isChild: () => false, otherFolder: () => undefined },
+      ...{ isChild: () => false, otherFolder: () => undefined, root: () => '/folder' },
       previews: { of: () => undefined, isReady: () => true, renew: async () => undefined },
       ruleToSave: () => ({ tool: 'bash', command: 'x', exact: true, decision: 'allow' }),
       approve: (one) => approve(false, one),

@@ -21,21 +21,6 @@ export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
   }
 }
 
-/**
- * Returns the reason why the call needs an approval. If the change cannot be applied, the lines
- * also contain this problem.
- */
-export function dialogReason(look: Look, dialog: Dialog): readonly string[] {
-  if (dialog.type !== 'approval') return [];
-  const { approval, preview } = dialog;
-  const why = approval.reason === undefined ? [] : wrapText(look, approval.reason, '  ');
-  const problem = preview?.problem === undefined ? [] : wrapText(look, preview.problem, '  ');
-  return [
-    ...problem.map((line) => withTone(look, 'bad', line)),
-    ...why.map((line) => withTone(look, 'dim', line)),
-  ];
-}
-
 /** Returns the full content of a request, as lines for the scrollback. */
 export function fullDialogLines(
   look: Look,
@@ -106,12 +91,22 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
   return title.map((line) => `${number}. ${line}`);
 }
 
-/** Returns the lines for the command, the change or the input of one request. */
+/**
+ * Returns the lines for the command, the change or the input of one request. They start with the facts that the
+ * input does not show, for example why the call needs an approval.
+ */
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
-  const { folder } = dialog;
+  const { folder, approval, preview } = dialog;
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
   const about = folder === undefined ? [] : wrapText(look, where, marginOf(look));
-  return [...about, ...callContent(look, dialog, isFull)];
+  const reason = factLines(look, 'dim', approval.reason);
+  const problem = factLines(look, 'bad', preview?.problem);
+  return [...problem, ...reason, ...about, ...callContent(look, dialog, isFull)];
+}
+
+function factLines(look: Look, tone: 'bad' | 'dim', fact: string | undefined): readonly string[] {
+  if (fact === undefined) return [];
+  return wrapText(look, revealHidden(fact), '  ').map((line) => withTone(look, tone, line));
 }
 
 function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {

@@ -141,7 +141,9 @@ describe('the content of a request', () => {
     expect(text).toContain('$ echo 0');
     expect(text).not.toContain('rm -rf ~/important');
     const seen = lines.filter((line) => /│ .*echo/.test(line)).length;
-    expect(text).toContain(`${61 - seen} lines below: Space shows more · lines 1–${seen} of 61`);
+    expect(text).toContain(
+      `${61 - seen} lines below: Space shows more · lines 1–${seen + 1} of 62`,
+    );
   });
 
   test('is shown from any line, up to its end', () => {
@@ -149,7 +151,7 @@ describe('the content of a request', () => {
     const { lines, view } = drawDialog(look(80), ask, choiceListOf(ask), { room: 20, from: 1000 });
     expect(lines.join('\n')).toContain('rm -rf ~/important');
     expect(lines.join('\n')).toContain('the end');
-    expect(view.to).toBe(61);
+    expect(view.to).toBe(62);
   });
 
   test('includes every field of a command that has an effect', () => {

@@ -4,7 +4,7 @@ import { marginOf } from '../render/call-body.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import { clipText, fitLines, type Look, withRole, withTone } from '../render/look.ts';
 import { dialogKey } from './choice-list.ts';
-import { dialogContent, dialogReason } from './dialog-content.ts';
+import { dialogContent } from './dialog-content.ts';
 import { dialogTitle } from './dialog-title.ts';
 import type { ContentView } from './read-content.ts';
 
@@ -43,11 +43,6 @@ interface DrawnDialog {
 const minWidth = 8;
 /** Minimum number of lines for the content. If the choices do not fit below, they scroll. */
 const minContent = 4;
-/**
- * The reason of the request gets its own lines only if the content has at least this many lines.
- */
-const minReasonRoom = 8;
-const maxReservedReason = 2;
 /** If the dialog has fewer lines than this, it shows no hint. */
 const minHintRoom = 8;
 
@@ -82,15 +77,12 @@ export function drawDialog(
   const wanted = Math.min(content.length, minContent);
   const choiceRoom = Math.max(Math.min(1, rest), Math.min(list.items.length, rest - wanted));
   const bodyRoom = Math.max(0, rest - choiceRoom);
-  const reason = dialogReason(look, dialog);
-  const reserved = bodyRoom < minReasonRoom ? 0 : Math.min(reason.length, maxReservedReason);
   const { body, start, end } = contentWindow(look, content, {
-    ...{ room: bodyRoom - reserved, from, scrollKey: scrollKeyOf(list) },
+    ...{ room: bodyRoom, from, scrollKey: scrollKeyOf(list) },
   });
-  const why = reason.slice(0, Math.max(0, bodyRoom - body.length));
   const choices = choiceLines(look, list, { room: choiceRoom, readiness, isGuarded });
   return {
-    lines: fitLines(look, [...title, ...body, ...why, ...choices, ...hint]),
+    lines: fitLines(look, [...title, ...body, ...choices, ...hint]),
     view: {
       ...{ key: dialogKey(dialog), content, from: start, to: end },
       isTooNarrow: isGuarded && dialog.type !== 'question' && look.width < minWidth,

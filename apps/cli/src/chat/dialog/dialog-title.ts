@@ -1,4 +1,4 @@
-import { isAbsolute, normalize } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { JsonValue } from '@millrace/core';
 import { type ChangePreview, judgedPath } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
@@ -108,7 +108,8 @@ const minSubjectWidth = 12;
 
 type TitleParts = readonly [before: string, subject: string, change: string, end: string];
 
-function titleParts({ approval, preview, folder }: ApprovalDialog): TitleParts {
+function titleParts(dialog: ApprovalDialog): TitleParts {
+  const { approval, preview, folder } = dialog;
   const { name, input } = approval;
   const { command, path } = (input ?? {}) as {
     readonly command?: JsonValue;
@@ -118,28 +119,36 @@ function titleParts({ approval, preview, folder }: ApprovalDialog): TitleParts {
   const verb = verbs.get(name);
   if (verb === undefined || typeof path !== 'string') return ['Allow ', name, '', '?'];
   const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
-  const target = preview === undefined ? linkTarget(path, approval.judged) : linkedFile(preview);
+  const target = realTarget(path, dialog);
   const file = target === undefined ? path : `${path} → ${target}`;
   const subject = folder === undefined ? file : `${file} in ${folder}`;
   return [`${verb} `, subject, change, '?'];
 }
 
-function linkedFile({ isLinked, file }: ChangePreview): string | undefined {
-  return isLinked ? file : undefined;
+/**
+ * Returns the real path of the file if the path in the call does not name it from the folder of the call: because
+ * of a symbolic link, or because a relative path leads out of the folder. A real path inside of the folder is
+ * relative to it.
+ */
+function realTarget(
+  path: string,
+  { approval, preview, root }: Pick<ApprovalDialog, 'approval' | 'preview' | 'root'>,
+): string | undefined {
+  const judged = judgedPath(approval.judged ?? '');
+  if (judged === '') return preview?.isLinked ? preview.file : undefined;
+  const inside = root === undefined ? undefined : pathInside(root, judged);
+  const isNamed =
+    inside === undefined || root === undefined
+      ? isAbsolute(path) && resolve(path) === judged
+      : resolve(root, path) === judged;
+  return isNamed ? undefined : (inside ?? judged);
 }
 
-/**
- * Returns the real path of the file if it differs from the path in the call, because of a symbolic
- * link.
- */
-function linkTarget(path: string, decidedOn = ''): string | undefined {
-  const judged = judgedPath(decidedOn);
-  if (judged === '') return undefined;
-  const named = normalize(path).replace(/(?<=.)\/$/, '');
-  const isNamed = isAbsolute(named)
-    ? named === judged
-    : named === '.' || named.startsWith('..') || judged.endsWith(`/${named}`);
-  return isNamed ? undefined : judged;
+/** Returns a path relative to a folder. Returns undefined if it is not inside of the folder. */
+function pathInside(folder: string, path: string): string | undefined {
+  const inside = relative(folder, path);
+  const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  return isOutside ? undefined : inside || '.';
 }
 
 /** Describes how the call affects the existing file. */

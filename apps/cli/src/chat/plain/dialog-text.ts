@@ -1,6 +1,6 @@
 import type { ChoiceItem, ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
 import { dialogKey } from '../dialog/choice-list.ts';
-import { dialogContent, dialogReason } from '../dialog/dialog-content.ts';
+import { dialogContent } from '../dialog/dialog-content.ts';
 import { dialogTitle } from '../dialog/dialog-title.ts';
 import type { ContentView } from '../dialog/read-content.ts';
 import { clipText, type Look } from '../render/look.ts';
@@ -26,7 +26,6 @@ export function dialogText(
     ...(isPick ? [] : ['Waiting for your answer.']),
     ...dialogTitle(look, dialog),
     ...content,
-    ...dialogReason(look, dialog),
     ...list.items.map((_, index) => choiceText(look, list, index)),
     dialog.type === 'pick' ? pickHint(dialog.pick) : clipText(keyHint(list), look.width),
   ];

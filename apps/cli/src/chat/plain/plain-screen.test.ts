@@ -74,7 +74,7 @@ describe('the plain mode', () => {
     expect(ran).toEqual([]);
     await line('Answer:');
     expect(chat.terminal.text).toContain(
-      'Question: Allow deploy?\n  {\n    "to": "live"\n  }\n  no rule allows it\n1. Yes, once (y)\n',
+      'Question: Allow deploy?\n  no rule allows it\n  {\n    "to": "live"\n  }\n1. Yes, once (y)\n',
     );
     await chat.press('1');
     await chat.waitForText('Deployed.');

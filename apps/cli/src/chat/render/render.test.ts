@@ -89,7 +89,7 @@ test('a dialog fits its room, and the choices have priority', () => {
     }),
   );
   const lines = drawDialog(look(60), ask, choiceListOf(ask), { room: 40 }).lines;
-  expect(lines.slice(0, 3)).toEqual(['? Edit a.ts?  (2 more after this)', '  │ - a', '  │ - b']);
+  expect(lines.slice(0, 3)).toEqual(['? Edit a.ts?  (2 more after this)', '  because', '  │ - a']);
 });
 
 test.each([
