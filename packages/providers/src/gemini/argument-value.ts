@@ -13,6 +13,9 @@ export type Leaf = string | number | boolean | null;
  */
 const maxGap = 1024;
 
+/** The number of characters for which a container counts, because it needs much more memory than its text. */
+const containerCost = 64;
+
 /** The arguments of a call, built from pairs of a path and a value. */
 export class ArgumentValue {
   #root: Fields = emptyFields();
@@ -42,14 +45,25 @@ export class ArgumentValue {
     if (last === undefined) return false;
     let node: Container = this.#root;
     for (let depth = 0; depth < path.length - 1; depth++) {
-      const inner = enterContainer(node, path[depth] ?? '', typeof path[depth + 1] === 'number');
+      const step = path[depth] ?? '';
+      if (!this.#chargePlace(node, step, containerCost)) return false;
+      const inner = enterContainer(node, step, typeof path[depth + 1] === 'number');
       if (inner === undefined) return false;
       node = inner;
     }
     const known = read(node, last);
     if (isContainer(known) || !this.#charge(known === undefined ? path : [], leaf)) return false;
+    if (!this.#chargePlace(node, last, 0)) return false;
     const isMore = typeof known === 'string' && typeof leaf === 'string';
     return write(node, last, isMore ? known + leaf : leaf);
+  }
+
+  /** Counts the memory of a new place: the array elements that the step skips, and `cost`. */
+  #chargePlace(node: Container, step: PathStep, cost: number): boolean {
+    if (!isContainer(read(node, step))) this.#remaining -= cost;
+    if (Array.isArray(node) && typeof step === 'number')
+      this.#remaining -= Math.max(0, step - node.length) * 'null,'.length;
+    return this.#remaining >= 0;
   }
 
   #charge(steps: readonly PathStep[], leaf: Leaf): boolean {
