@@ -67,8 +67,8 @@ export async function openLoginPage(page: McpLoginPage, env: Env, cwd: string): 
 }
 
 /**
- * Opens a page in the browser of the user. Other users of the machine can read the address. It does nothing if there is no browser. The address is always http or
- * https, and no shell reads it.
+ * Opens a page in the browser of the user, or does nothing if there is no browser. The address must be http or
+ * https. No shell reads it, but other users of the machine can.
  */
 export async function openBrowser(url: string, env: Env, cwd: string): Promise<void> {
   if (!/^https?:\/\//.test(url) || !hasDisplay(env)) return;

@@ -191,8 +191,7 @@ class Converter {
       throw new NotStrict(`${path} refers to another document`);
     }
     if (this.#rules.takesRecursion) return value;
-    const isKnown = this.#recursions.get(value);
-    const isRecursion = isKnown ?? isRecursive(this.#root, value);
+    const isRecursion = this.#recursions.get(value) ?? isRecursive(this.#root, value);
     this.#recursions.set(value, isRecursion);
     if (isRecursion) throw new NotStrict(`${path} is recursive`);
     return value;

@@ -89,7 +89,9 @@ export class AgentDirectory {
     const { keys, network, clock, onDiagnostic, limits } = this.#options;
     const { generation } = key;
     const endpoint = {
-      ...{ url, key: keys.keyOf(info.id, generation), network: network.within(locality) },
+      url,
+      key: keys.keyOf(info.id, generation),
+      network: network.within(locality),
     };
     return remoteAgent({ info, endpoint, clock, onDiagnostic, limits });
   }

@@ -11,7 +11,8 @@ async function renderForm(send: (text: string) => Promise<void> = () => new Prom
   let closed = 0;
   const form = (key: string) => (
     <EditForm
-      {...{ key, draftKey: 'edit', text: 'Rain?', hasFiles: false }}
+      key={key}
+      {...{ draftKey: 'edit', text: 'Rain?', hasFiles: false }}
       onSend={(text) => {
         sent.push(text);
         return send(text);
