@@ -12,29 +12,41 @@ import {
   toItem,
 } from '@millrace/core';
 import type { ResponseEnd } from '@millrace/providers';
+import type { Guardrail } from '../contract/guardrail.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { responseFinished } from '../state/drafts.ts';
+import { joinText } from '../views/run-views.ts';
 import { checkedOutput, isHalt, partDrafts } from './checked-items.ts';
-import { changeProblem, failed, guardrailError, judge, outputParts, verdictFact } from './judge.ts';
+import {
+  changeProblem,
+  failed,
+  guardrailError,
+  judge,
+  outputParts,
+  type Verdict,
+  verdictFact,
+} from './judge.ts';
 
 /** Maximum length of an answer that is held back. Text counts in characters and media in bytes. */
 const maxHeldLength = 16 * 1024 * 1024;
 
 /**
  * Keeps the output of an attempt in memory until the guardrails with `hold` have passed it. Before that, no
- * viewer sees the output.
+ * viewer sees the output. The summary of a compaction is held back for all output guardrails.
  */
 export class HeldOutput {
   readonly #context: RunContext;
   readonly #at: Attempt;
   readonly #itemId: ItemId;
+  readonly #isSummary: boolean;
   readonly #drafts: DraftRecord[] = [];
   #length = 0;
 
-  constructor(context: RunContext, { turn, attempt }: Attempt, itemId: ItemId) {
+  constructor(context: RunContext, { turn, attempt }: Attempt, { itemId, isSummary }: HeldItem) {
     this.#context = context;
     this.#at = { turn, attempt };
     this.#itemId = itemId;
+    this.#isSummary = isSummary;
   }
 
   add(drafts: readonly DraftRecord[]): void {
@@ -52,15 +64,43 @@ export class HeldOutput {
    * if the run stops. If a guardrail stops an answer, no part of that answer is on the log.
    */
   async settle(end: ResponseEnd): Promise<Settled | undefined> {
+    return this.#isSummary ? this.#settleSummary(end) : this.#settleAnswer(end);
+  }
+
+  /**
+   * Checks a summary with all output guardrails. Only its text is kept, because the guardrails check nothing else. If
+   * one of them does not let it pass, no part of the summary is on the log, and the run goes on without it. The end
+   * of the response then names the guardrail.
+   */
+  async #settleSummary(end: ResponseEnd): Promise<Settled | undefined> {
+    const { settings } = this.#context;
+    let text = joinText(this.#item().parts);
+    for (const guardrail of settings.guardrails.filter(({ on }) => on === 'output')) {
+      const parts: readonly Part[] = [{ kind: 'text', text }];
+      const item = { id: this.#itemId, kind: 'context', parts } as const;
+      // Nobody sees the summary, so the guardrail cannot ask a person about it.
+      const verdict = await this.#judge({ ...guardrail, hold: true }, item);
+      if (verdict === undefined) return undefined;
+      const changed = verdict.verdict === 'change' ? verdict.to : undefined;
+      if (typeof changed === 'string') text = changed.toWellFormed();
+      else if (verdict.verdict !== 'pass')
+        return this.#settled(
+          [],
+          { ...end, stop: { reason: 'blocked', cause: guardrail.name } },
+          [],
+        );
+    }
+    const parts: readonly Part[] = text === '' ? [] : [{ kind: 'text', text }];
+    return this.#settled(partDrafts(this.#itemId, parts, this.#at, settings.ids), end, []);
+  }
+
+  async #settleAnswer(end: ResponseEnd): Promise<Settled | undefined> {
     const guardrails = this.#context.settings.guardrails.filter(({ hold }) => hold);
     const facts: GuardrailFact[] = [];
     let changed: readonly Part[] | undefined;
     for (const guardrail of guardrails) {
       const item = { ...this.#item(), ...(changed && { parts: changed }) };
-      const isTooLong = this.#length > maxHeldLength;
-      const judged = isTooLong
-        ? failed('the answer is too long to hold it back')
-        : await judge(guardrail, checkedOutput(item), this.#context, this.#at.turn);
+      const judged = await this.#judge(guardrail, item);
       if (judged === undefined) return undefined;
       const change = judged.verdict === 'change' ? this.#change(judged.to, item) : {};
       const verdict = change.failure ?? judged;
@@ -80,6 +120,11 @@ export class HeldOutput {
     const parts =
       changed === undefined ? this.#drafts : partDrafts(this.#itemId, changed, this.#at, ids);
     return this.#settled(parts, end, facts);
+  }
+
+  async #judge(guardrail: Guardrail, item: Item): Promise<Verdict | undefined> {
+    if (this.#length > maxHeldLength) return failed('the answer is too long to hold it back');
+    return judge(guardrail, checkedOutput(item), this.#context, this.#at.turn);
   }
 
   #change(to: unknown, { parts }: Item): Change {
@@ -118,6 +163,11 @@ export class HeldOutput {
     const nothing = { id: this.#itemId, kind: 'assistant', parts: [] } as const;
     return found === undefined ? nothing : toItem(found);
   }
+}
+
+interface HeldItem {
+  readonly itemId: ItemId;
+  readonly isSummary: boolean;
 }
 
 interface Change {

@@ -131,8 +131,12 @@ async function writeStream(
 ): Promise<ResponseEnd | undefined> {
   const { journal, callIds, settings } = context;
   const at = { turn, attempt };
-  const isHeld = kind === 'assistant' && settings.guardrails.some(({ hold }) => hold);
-  const held = isHeld ? await holdOutput(context, at, itemId) : undefined;
+  const isSummary = kind === 'context';
+  // No guardrail checks a summary after it is on the log, so the check comes before. A replay reads a checked summary.
+  const isHeld = settings.guardrails.some(({ on, hold, wasHeld }) =>
+    isSummary ? on === 'output' && wasHeld === undefined : hold,
+  );
+  const held = isHeld ? await holdOutput(context, at, { itemId, isSummary }) : undefined;
   const check = new DeltaValidator(itemId, at);
   const broken = (why: string) => closeAsCut(journal, failedEnd(provider, 'protocol_error', why));
   for (let step = await steps.next(); !step.done; step = await steps.next()) {
@@ -168,9 +172,13 @@ async function writeStream(
  * Creates the object that holds the output back. The code loads on demand, because few agents hold output
  * back.
  */
-async function holdOutput(context: RunContext, at: Attempt, itemId: ItemId): Promise<HeldOutput> {
+async function holdOutput(
+  context: RunContext,
+  at: Attempt,
+  item: ConstructorParameters<typeof HeldOutput>[2],
+): Promise<HeldOutput> {
   const { HeldOutput } = await import('../guardrails/held-output.ts');
-  return new HeldOutput(context, at, itemId);
+  return new HeldOutput(context, at, item);
 }
 
 /**
