@@ -1,3 +1,5 @@
+import { otherMachine, partialSettings, quietSettings } from './quiet-config.ts';
+
 /**
  * Harmless sections and settings of a git configuration. They never make git run a program, use the network,
  * or read files outside the repository.
@@ -21,56 +23,10 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * More harmless settings. They occur in clones with submodules or with large files. These settings alone run
- * no program.
- */
-const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
-  [
-    'core',
-    `sparsecheckout sparsecheckoutcone untrackedcache preloadindex commitgraph multipackindex longpaths
-      fscache compression bigfilethreshold`.split(/\s+/),
-  ],
-  ['submodule', ['url', 'active', 'branch', 'shallow', 'fetchjobs']],
-  ['extensions', ['objectformat', 'refstorage', 'worktreeconfig']],
-  ['lfs', ['repositoryformatversion']],
-  ['remote', ['partialclonefilter', 'mirror', 'prunetags']],
-  ['commit', ['gpgsign']],
-  ['tag', ['gpgsign']],
-  ['gc', ['auto', 'autodetach']],
-  ['maintenance', ['auto', 'strategy']],
-  ['index', ['version', 'sparse', 'threads']],
-  ['fetch', ['prune', 'prunetags']],
-  ['merge', ['ff', 'conflictstyle', 'renames']],
-  ['diff', ['renames', 'algorithm']],
-  ['status', ['showuntrackedfiles']],
-  ['rebase', ['autosquash', 'autostash']],
-  ['rerere', ['enabled', 'autoupdate']],
-  ['receive', ['denycurrentbranch', 'denynonfastforwards', 'denydeletes', 'advertiseatomic']],
-  ['uploadpack', ['allowfilter', 'allowanysha1inwant', 'allowreachablesha1inwant']],
-]);
-
-/**
- * The settings of a clone that has only a part of the objects. Git connects to the remote when an object is
- * missing. This can happen even in `git status` of the outer repository.
- */
-const partialSettings: ReadonlyMap<string, readonly string[]> = new Map([
-  ['extensions', ['partialclone', ...(quietSettings.get('extensions') ?? [])]],
-  ['remote', ['promisor', ...(quietSettings.get('remote') ?? [])]],
-]);
-
-/**
  * The settings whose value is an address. The value of the settings in `remoteNames` is the name of a remote.
  */
 const addresses: ReadonlySet<string> = new Set(['remote.url', 'remote.pushurl']);
 const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushremote']);
-
-/**
- * Matches an address on a different machine, such as `https://host/a` or `git@host:a`. An address that does
- * not match may be a local folder. For example, `git@host/a` is a local path, because it has no colon before
- * its first slash.
- */
-const otherMachine =
-  /^(?:(?:https?|ssh|git):\/\/[A-Za-z0-9[]|\w[\w.-]*@(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):)\S*$/;
 
 /** Matches a setting on one line without spaces around it. Spaces before the value are part of the value. */
 const settingLine = /^([a-z][a-z0-9-]*)(?:\s*=([^\\]*))?$/i;
@@ -129,26 +85,6 @@ function settingsOf(section: string, more: ConfigOptions['more']): readonly stri
   return all.length === 0 ? undefined : all.flat();
 }
 
-/** Options of `isQuietGitConfig`. */
-interface QuietOptions {
-  /** Returns true if the configuration may use this folder as its worktree. */
-  readonly isWorktree: (path: string) => boolean;
-  /** True if the repository may connect to its remote for missing objects. */
-  readonly isPartial: boolean;
-}
-
-/**
- * True if a repository with this configuration runs no programs. It assumes that no user has changed the
- * configuration.
- */
-export function isQuietGitConfig(config: string, { isWorktree, isPartial }: QuietOptions): boolean {
-  const text = config.replaceAll(/^[ \t]*worktree = ([\w.][\w./-]*)$/gm, (line, path: string) =>
-    isWorktree(path) ? '' : line,
-  );
-  const more = isPartial ? new Map([...quietSettings, ...partialSettings]) : quietSettings;
-  return isHarmlessGitConfig(text, { more });
-}
-
 /** More settings that occur in usual repositories. Their values are names and paths, and no secrets. */
 const publicSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['core', ['hookspath', 'excludesfile', 'attributesfile', 'fsmonitor', 'worktree']],
@@ -157,12 +93,19 @@ const publicSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['lfs', ['access', 'locksverify']],
 ]);
 
-const noSecrets = [quietSettings, partialSettings, publicSettings].reduce((all, more) => {
-  const names = [...new Set([...all.keys(), ...more.keys()])];
-  return new Map(
-    names.map((name) => [name, [...(all.get(name) ?? []), ...(more.get(name) ?? [])]]),
-  );
-});
+const noSecrets = namesOf([quietSettings, partialSettings]);
+for (const [section, keys] of publicSettings)
+  noSecrets.set(section, [...(noSecrets.get(section) ?? []), ...keys]);
+
+/** Returns the names of settings by section, without subsections. */
+function namesOf(all: readonly (typeof quietSettings)[]): Map<string, readonly string[]> {
+  const names = new Map<string, readonly string[]>();
+  for (const [name, keys] of all.flatMap((one) => Object.entries(one))) {
+    const section = name.replace(' *', '');
+    names.set(section, [...(names.get(section) ?? []), ...Object.keys(keys)]);
+  }
+  return names;
+}
 
 /**
  * True if each line of a configuration is a setting that contains no secret. Other settings and comments can contain

@@ -1,7 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isBelow, isInside } from '../../workspace/match-path.ts';
-import { isQuietGitConfig } from '../git-config.ts';
+import { isQuietGitConfig } from '../quiet-config.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { riskOfAnyBegun } from './begun-work.ts';
@@ -153,7 +153,7 @@ async function riskOfSettings(
   if (await isThere('config.worktree')) return 'it has settings of a worktree';
   if (await hasHooks(at('hooks'))) return 'it has hooks';
   if (await isThere('config')) {
-    const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('utf8');
+    const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('latin1');
     const isWorktree = (value: string) => isBelow(root, resolve(git, value));
     if (config === undefined || !isQuietGitConfig(config, { isWorktree, isPartial: network }))
       return 'it has settings that are not known to be harmless';
