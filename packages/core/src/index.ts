@@ -196,6 +196,7 @@ export {
   type Usage,
 } from './protocol/usage.ts';
 export { editDistance, type NearestNamesOptions, nearestNames } from './text/nearest-names.ts';
+export { textHash } from './text/text-hash.ts';
 export {
   assertOptionNames,
   findUnknownOption,

@@ -1,4 +1,4 @@
-import { isId, type RejectionCode, type ToolCallId, type ToolCallPart } from '@millrace/core';
+import type { RejectionCode, ToolCallId, ToolCallPart } from '@millrace/core';
 import { textOfError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
@@ -11,6 +11,10 @@ export type PolicyDecision = Exclude<ApprovalDecision, string>;
 /** The error message for a tool call that has the same id as a different call. */
 export const repeatedIdText =
   'It was not run: another call of the session has the same id. Make the call again.';
+
+/** The error message for a tool call without a valid id for a question about its changed input. */
+export const longIdText =
+  'It was not run: its id is too long. Make the call again with another id.';
 
 /**
  * A tool call that may run. `judged` is the text that the policy decided on, for example a file path. The
@@ -87,11 +91,8 @@ export class Approvals {
 
 /** Returns the id of the approval question about a call whose input a guardrail changed. */
 export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>): ToolCallId {
-  const id = `${toolCallId}${changedSuffix}`;
-  return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
+  return `${toolCallId}${changedSuffix}` as ToolCallId;
 }
-
-const maxIdLength = 1024;
 
 /**
  * Returns the policy's decision with valid fields only. The policy is user code and may return any value, but

@@ -1,4 +1,11 @@
-import type { Attempt, JsonValue, ToolCallId, ToolCallPart, ToolResultPart } from '@millrace/core';
+import {
+  type Attempt,
+  isId,
+  type JsonValue,
+  type ToolCallId,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import { offeredTools } from '../context/build-request.ts';
 import type { CallState } from '../contract/loop-state.ts';
@@ -9,6 +16,7 @@ import {
   Approvals,
   changedCallId,
   type DecidedCall,
+  longIdText,
   refusal,
   repeatedIdText,
   type Verdict,
@@ -66,6 +74,8 @@ export class CallDecisions {
   async decide(call: ToolCallPart): Promise<Verdict | 'parked' | 'lost'> {
     const { whileAsking } = this.#context.settings;
     const stop = this.#stop;
+    // Ids of questions are never cut, because two calls could then share one answer.
+    if (!isId(changedCallId(call))) return refusal('invalid', longIdText);
     if (this.isRepeated(call)) return refusal('invalid', repeatedIdText);
     const { offered } = this.#context.journal.loop.turn ?? {};
     const work = prepareCall(call, this.tools, this.changedInput(call), offered);

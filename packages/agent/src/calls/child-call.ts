@@ -17,6 +17,7 @@ import type { ApprovalAnswer, CallState } from '../contract/loop-state.ts';
 import type { ChildAnswer, ChildQuestion, ParentCall } from '../contract/parent-call.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { checkPrices, exceededBudget } from '../run/limits.ts';
+import { questionId } from '../state/question-id.ts';
 
 interface ChildCallOptions {
   readonly context: RunContext;
@@ -100,7 +101,7 @@ export class ChildCall implements ParentCall {
 
   async ask(question: ChildQuestion): Promise<ChildAnswer | undefined> {
     const { toolCallId } = question;
-    const id = questionId(this.#options.child, toolCallId);
+    const id = this.#idOf(toolCallId);
     this.#questions.set(id, toolCallId);
     const known = this.#loopCalls?.get(id);
     if (known !== undefined && !this.#isOwn(known)) return otherCall;
@@ -124,7 +125,7 @@ export class ChildCall implements ParentCall {
   }
 
   async noteAnswer(toolCallId: ToolCallId, answer: ChildAnswer): Promise<void> {
-    const id = questionId(this.#options.child, toolCallId);
+    const id = this.#idOf(toolCallId);
     const known = this.#loopCalls?.get(id);
     if (known?.question === undefined || known.answer !== undefined) return;
     const { at, child } = this.#options;
@@ -167,12 +168,23 @@ export class ChildCall implements ParentCall {
     return { ...at, fact };
   }
 
+  /**
+   * Returns the id that a question of the sub-agent has in the caller's session. A replay reads the second half
+   * of the id, so this half is the id of the sub-agent's call, or a hash if this id is too long.
+   */
+  #idOf(toolCallId: ToolCallId): ToolCallId {
+    const { child } = this.#options;
+    const id = `${child}/${toolCallId}`;
+    const fitting = isId(id) ? id : `${child}/${questionId('sub-agent', [child, toolCallId])}`;
+    return fitting as ToolCallId;
+  }
+
   get #loopCalls(): ReadonlyMap<ToolCallId, CallState> | undefined {
     return this.#options.context.journal.loop.turn?.calls;
   }
 
   #answerTo(toolCallId: ToolCallId): ApprovalAnswer | undefined {
-    const known = this.#loopCalls?.get(questionId(this.#options.child, toolCallId));
+    const known = this.#loopCalls?.get(this.#idOf(toolCallId));
     return known && this.#isOwn(known) ? known.answer : undefined;
   }
 
@@ -207,17 +219,6 @@ const otherCall: ChildAnswer = {
   by: undefined,
   input: undefined,
 };
-
-/**
- * Returns the id that a sub-agent's question has in the caller's session. The id is computed from the
- * sub-agent's session and call. A process that continues the call therefore computes the same id.
- */
-function questionId(child: SessionId, toolCallId: string): ToolCallId {
-  const id = `${child}/${toolCallId}`;
-  return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
-}
-
-const maxIdLength = 1024;
 
 function reportKey({ session, turn, attempt }: ChildAttempt, usage: Usage): string {
   return JSON.stringify([session, turn, attempt, usage]);

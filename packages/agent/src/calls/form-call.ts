@@ -3,7 +3,6 @@ import {
   checkForm,
   type FormQuestion,
   formDismissed,
-  isId,
   readForm,
   type ToolCallId,
 } from '@millrace/core';
@@ -11,6 +10,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ApprovalAnswer } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, FormAnswer, Tool, ToolContext } from '../contract/tool.ts';
+import { questionId } from '../state/question-id.ts';
 import { isCallId } from '../state/turn-calls.ts';
 
 interface FormCallOptions {
@@ -26,7 +26,6 @@ interface FormCallOptions {
 
 /** Maximum number of forms that one execution of a tool can show. */
 const maxForms = 20;
-const maxIdLength = 1024;
 
 /**
  * Returns the function with which one execution of a tool asks the user. A question and its answer are
@@ -47,7 +46,7 @@ export function formAsker(options: FormCallOptions): NonNullable<ToolContext['as
     if (++count > maxForms) throw badForm(options, `the tool has asked ${maxForms} times already`);
     const stop = signal === undefined ? options.stop : AbortSignal.any([options.stop, signal]);
     stop.throwIfAborted();
-    const answer = await answerTo(options, questionId(options.call, form, count), form, stop);
+    const answer = await answerTo(options, formId(options.call, form, count), form, stop);
     if (answer.decision === 'deny') return guarded(options, declined(answer));
     const checked = checkForm(read.fields, answer.input);
     // The client of the user should have refused this answer. The user has not answered the form.
@@ -113,17 +112,12 @@ function declined({ reason }: ApprovalAnswer): FormAnswer {
 }
 
 /** Returns the id of a question. Another form has another id, so an answer never belongs to two forms. */
-function questionId(
+function formId(
   { toolCallId }: FormCallOptions['call'],
   { message, schema, request }: FormQuestion,
   count: number,
 ): ToolCallId {
-  let hash = 0n;
-  const asked = request === undefined ? [message, schema] : [message, schema, request];
-  for (const char of JSON.stringify(asked))
-    hash = BigInt.asUintN(64, (hash ^ BigInt(char.codePointAt(0) ?? 0)) * 0x100000001b3n + 1n);
-  const id = `${toolCallId}/form-${count}-${hash.toString(36)}`;
-  return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
+  return questionId('form', [toolCallId, count, message, schema, request ?? null]);
 }
 
 function badForm({ call }: Pick<FormCallOptions, 'call'>, problem: string): AgentError {

@@ -8,7 +8,6 @@ import {
   type Item,
   type ItemId,
   type ItemState,
-  isId,
   noUsage,
   type ToolCallId,
   type ToolCallPart,
@@ -28,6 +27,7 @@ import {
   itemDrafts,
   responseFinished,
 } from '../state/drafts.ts';
+import { questionId } from '../state/question-id.ts';
 import {
   answerDrafts,
   changedInput,
@@ -384,7 +384,7 @@ export class Guards {
     const { journal, settings, session, signal } = this.#context;
     const written = subject.drafts(facts);
     const { at, itemId } = subject;
-    const question = questionId(itemId, name);
+    const question = questionId('guardrail', [name, itemId]);
     const stateOf = () => journal.loop.turn?.calls.get(question);
     if (!stateOf()?.isAsked) {
       const why = reason === undefined ? {} : { reason };
@@ -457,15 +457,4 @@ interface Subject {
 
 function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): GuardrailFact {
   return { ...fact, itemId };
-}
-
-const maxIdLength = 1024;
-
-/**
- * Returns the id of a guardrail's question. The id is computed from the item and the guardrail, so every
- * process computes the same id.
- */
-function questionId(item: ItemId, guardrail: string): ToolCallId {
-  const id = `guardrail/${guardrail}/${item}`;
-  return (isId(id) ? id : id.slice(0, maxIdLength)) as ToolCallId;
 }

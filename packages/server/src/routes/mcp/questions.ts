@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type AskedApproval,
   type FoldState,
@@ -207,7 +208,9 @@ export async function submitAnswers(
     const isShown = inputOf(asked, fold) !== undefined;
     const command = answerCommand(asked, answers.get(toolCallId), isShown, by);
     // A repeated answer has the same idempotency key, so it has no further effect.
-    const own = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
+    // A key has at most 256 characters, and ids of calls can be longer. A cut key could belong to two questions.
+    const question = createHash('sha256').update(JSON.stringify([asked.turn, toolCallId]));
+    const own = `${by}-answer:${question.digest('base64url')}`;
     const key = asked === answered.at(-1) ? (lastKey ?? own) : own;
     await service.tasks.submit(taskId, command, { key, trace });
   }
