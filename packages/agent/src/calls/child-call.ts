@@ -17,7 +17,7 @@ import type { ApprovalAnswer, CallState } from '../contract/loop-state.ts';
 import type { ChildAnswer, ChildQuestion, ParentCall } from '../contract/parent-call.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { checkPrices, exceededBudget } from '../run/limits.ts';
-import { questionId } from '../state/question-id.ts';
+import { questionId } from './questions.ts';
 
 interface ChildCallOptions {
   readonly context: RunContext;

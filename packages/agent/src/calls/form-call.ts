@@ -10,8 +10,8 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ApprovalAnswer } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, FormAnswer, Tool, ToolContext } from '../contract/tool.ts';
-import { questionId } from '../state/question-id.ts';
 import { isCallId } from '../state/turn-calls.ts';
+import { questionId } from './questions.ts';
 
 interface FormCallOptions {
   readonly context: RunContext;

@@ -1,4 +1,10 @@
-import type { Attempt, DraftRecord, ToolCallId, ToolCallPart } from '@millrace/core';
+import {
+  type Attempt,
+  type DraftRecord,
+  type ToolCallId,
+  type ToolCallPart,
+  textHash,
+} from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -221,4 +227,18 @@ export class AnswerWaiter {
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }
+}
+
+/** What a question is about, other than a call of the session's model. */
+type QuestionKind = 'form' | 'guardrail' | 'sub-agent';
+
+/**
+ * Returns the id of a question that is not about a call of the session's model. Every process computes the same
+ * id from the same parts.
+ *
+ * A person answers a question by its id, and models, servers and clients choose some of the parts. So the id is
+ * a cryptographic hash of all parts: two questions never share an id, whatever the length of their parts.
+ */
+export function questionId(kind: QuestionKind, parts: readonly unknown[]): ToolCallId {
+  return `question-${textHash(JSON.stringify([kind, ...parts]))}` as ToolCallId;
 }

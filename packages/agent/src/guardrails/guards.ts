@@ -14,7 +14,7 @@ import {
   toItem,
 } from '@millrace/core';
 import { prepareCall } from '../calls/prepare-call.ts';
-import { AnswerWaiter } from '../calls/questions.ts';
+import { AnswerWaiter, questionId } from '../calls/questions.ts';
 import { denialText } from '../calls/tool-result.ts';
 import { contextItems, offeredTools } from '../context/build-request.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
@@ -27,7 +27,6 @@ import {
   itemDrafts,
   responseFinished,
 } from '../state/drafts.ts';
-import { questionId } from '../state/question-id.ts';
 import {
   answerDrafts,
   changedInput,
