@@ -135,8 +135,11 @@ export class OpenStreams {
 /** Maximum number of requests that a connection can send before the first of them is answered. */
 const maxRequestsAhead = 100;
 
-/** Maximum number of requests sent ahead that the server starts in one turn of the event loop. */
-const maxStartsPerTurn = 20;
+/**
+ * Maximum number of requests sent ahead that the server starts in one turn of the event loop: on connections whose
+ * callers the server has accepted, and on all other connections.
+ */
+const maxStartsPerTurn = { admitted: 20, unknown: 5 };
 
 /**
  * Maximum memory, in bytes, of all requests sent ahead: on connections whose callers the server has accepted, and
@@ -170,7 +173,10 @@ export class RequestsAhead {
   readonly #waiting = new Map<Socket, WaitingRequests>();
   /** The memory of all requests that wait, in bytes. */
   readonly #bytes = { admitted: 0, unknown: 0 };
-  readonly #ready: ReadyRequest[] = [];
+  readonly #ready: Readonly<Record<keyof typeof maxStartsPerTurn, ReadyRequest[]>> = {
+    admitted: [],
+    unknown: [],
+  };
   #isScheduled = false;
 
   /** Calls `answer` when all earlier requests of the connection are answered. */
@@ -192,7 +198,7 @@ export class RequestsAhead {
       waiting.count--;
       waiting.bytes[kind] -= bytes;
       this.#bytes[kind] -= bytes;
-      this.#ready.push({ response, answer });
+      this.#ready[isAdmitted(socket) ? 'admitted' : 'unknown'].push({ response, answer });
       this.#schedule();
     });
   }
@@ -211,11 +217,16 @@ export class RequestsAhead {
 
   /** Starts requests in a later turn of the event loop, so that timers, streams and other clients run before. */
   #schedule(): void {
-    if (this.#isScheduled || this.#ready.length === 0) return;
+    const { admitted, unknown } = this.#ready;
+    if (this.#isScheduled || admitted.length + unknown.length === 0) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (const { response, answer } of this.#ready.splice(0, maxStartsPerTurn))
+      const starting = [
+        ...admitted.splice(0, maxStartsPerTurn.admitted),
+        ...unknown.splice(0, maxStartsPerTurn.unknown),
+      ];
+      for (const { response, answer } of starting)
         if (!response.writableFinished && !response.destroyed) answer();
       this.#schedule();
     });

@@ -144,6 +144,31 @@ test('18.558: attack: many connections with requests sent ahead block the event 
   expect(most).toBeLessThanOrEqual(20);
 });
 
+test('18.979: attack: requests sent ahead without a token start before those of an accepted caller', async () => {
+  const requests = new RequestsAhead();
+  let unknown = 0;
+  for (let count = 0; count < 100; count++) {
+    const connection = new TestConnection(requests);
+    for (let sent = 0; sent < 2; sent++)
+      connection.send((response) => {
+        unknown++;
+        queueMicrotask(() => response.emit('close'));
+      });
+  }
+  const accepted = new TestConnection(requests);
+  admitConnection(accepted as unknown as IncomingMessage);
+  let answers = 0;
+  for (let sent = 0; sent < 2; sent++)
+    accepted.send((response) => {
+      answers++;
+      queueMicrotask(() => response.emit('close'));
+    });
+  const before = unknown;
+  for (let turn = 0; answers < 2 && turn < 1000; turn++) await nextTurn();
+  expect(answers).toBe(2);
+  expect(unknown - before).toBeLessThanOrEqual(10);
+});
+
 test('18.660: attack: connections without a token fill the memory with requests sent ahead', () => {
   const requests = new RequestsAhead();
   const headers = 100;

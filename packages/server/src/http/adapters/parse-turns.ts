@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { joinSmallChunks } from '../../network/join-chunks.ts';
 import { isAdmitted, noteReceived } from '../access/connection-limit.ts';
 import { openHeadMemory } from '../access/unknown-memory.ts';
+import { type ConnectionKind, WaitingConnections } from './waiting-connections.ts';
 
 /**
  * Maximum number of bytes that Node parses before the state of the connection is checked. The first slice is
@@ -15,20 +16,28 @@ const maxParseMs = 1;
 
 /**
  * Maximum time for the bytes of all connections of one kind in one turn of the event loop, in milliseconds. Thousands
- * of connections can send bytes at the same time.
+ * of connections can send bytes at the same time. Node accepts one new connection in each turn, so clients without a
+ * token must not make the turns long.
  */
-const maxTurnMs = 10;
-
-/** The connections whose callers the server has accepted, and all other connections. */
-type Kind = 'admitted' | 'unknown';
+const maxTurnMs: Readonly<Record<ConnectionKind, number>> = { admitted: 10, unknown: 4 };
 
 /**
- * Maximum number of bytes of all connections that wait. `UnknownMemory` limits the part of connections without an
- * accepted caller to 64 MiB.
+ * The least time for which a piece of received bytes counts, in milliseconds. The time for the answer to a refused
+ * request is not measured.
  */
-const maxWaitingBytes = 96 * 2 ** 20;
+const minPieceMs: Readonly<Record<ConnectionKind, number>> = { admitted: 0, unknown: 0.4 };
+
+/**
+ * A connection without an accepted caller is new until the server has parsed a head, this many pieces of bytes, or
+ * bytes for `maxParseMs`. The head of an honest request arrives in a few pieces.
+ */
+const newPieces = 4;
 
 interface Connection {
+  /** The order in which the connections opened. */
+  readonly number: number;
+  /** The number of pieces of bytes until the connection is no longer new. */
+  newPieces: number;
   /** Passes bytes to Node. */
   readonly parse: (bytes: Buffer) => void;
   /** The size of the slice that Node parses. */
@@ -50,21 +59,16 @@ interface Connection {
  * work for the bytes is large: a body in chunks of one byte needs a thousand times the work of a usual body. A few
  * connections could therefore keep the server from its other work, and so could the requests of thousands of them.
  * Here, parsing stops when the connection is closed or paused. After `maxParseMs`, the rest waits for a later turn of
- * the event loop. After `maxTurnMs`, all further connections of this kind wait. They continue in the order in which
- * they began to wait.
+ * the event loop. After `maxTurnMs`, all further connections of this kind wait.
  */
 export class ParseTurns {
   readonly #now: () => number;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** The bytes of each connection that waits. */
-  readonly #waiting: Readonly<Record<Kind, Map<Socket, number>>> = {
-    admitted: new Map(),
-    unknown: new Map(),
-  };
-  #waitingBytes = 0;
+  readonly #waiting = new WaitingConnections();
+  #opened = 0;
   #isScheduled = false;
   /** The time for the bytes of all connections in this turn of the event loop. */
-  #spentMs: Record<Kind, number> = { admitted: 0, unknown: 0 };
+  #spentMs: Record<ConnectionKind, number> = { admitted: 0, unknown: 0 };
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -79,6 +83,7 @@ export class ParseTurns {
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
       connection.message = request;
+      connection.newPieces = 0;
       connection.bodyBytes = Number(headers['content-length'] ?? 0) - connection.sliceBytes;
     });
   }
@@ -87,6 +92,7 @@ export class ParseTurns {
     const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
     if (parse === undefined || others.length > 0) return;
     const connection: Connection = {
+      ...{ number: ++this.#opened, newPieces },
       ...{ parse, sliceBytes: 0, bodyBytes: 0, isNext: false, message: undefined, headBytes: 0 },
     };
     this.#connections.set(socket, connection);
@@ -95,48 +101,35 @@ export class ParseTurns {
       this.#receive(socket, bytes, connection);
       noteReceived(socket, openHeadMemory(connection.headBytes) + socket.readableLength);
     });
-    socket.once('close', () => this.#leave(socket));
+    socket.once('close', () => this.#waiting.delete(socket));
   }
 
   #receive(socket: Socket, bytes: Buffer, connection: Connection): void {
     // Node resumes the connection when a body is read, also if the connection waits for its turn.
-    if (this.#isWaiting(socket)) return this.#wait(socket, bytes);
+    if (this.#waiting.has(socket)) return this.#wait(socket, bytes, connection);
     const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
     const { isNext } = connection;
     connection.isNext = false;
-    if (this.#spentMs[kind] >= maxTurnMs && !isNext) return this.#wait(socket, bytes);
+    if (this.#spentMs[kind] >= maxTurnMs[kind] && !isNext)
+      return this.#wait(socket, bytes, connection);
+    connection.newPieces--;
     const startedAt = this.#now();
     const spentMs = () => this.#now() - startedAt;
     const rest = parseSlices(socket, bytes, connection, spentMs);
-    this.#spentMs[kind] += spentMs();
+    this.#spentMs[kind] += Math.max(spentMs(), minPieceMs[kind]);
     this.#schedule();
-    if (isNext) this.#continue();
+    if (isNext) this.#continue(kind);
     if (rest === undefined) return;
+    connection.newPieces = 0;
     // Node must not parse while it has paused the connection. It resumes the connection itself.
     if (socket.isPaused()) return void socket.unshift(rest);
-    this.#wait(socket, rest);
+    this.#wait(socket, rest, connection);
   }
 
-  #isWaiting(socket: Socket): boolean {
-    return this.#waiting.admitted.has(socket) || this.#waiting.unknown.has(socket);
-  }
-
-  #wait(socket: Socket, rest: Buffer): void {
-    this.#leave(socket);
+  #wait(socket: Socket, rest: Buffer, { number, newPieces }: Connection): void {
     putBack(socket, rest);
-    const bytes = socket.readableLength;
-    if (!this.#hasRoom(bytes)) return void socket.destroy();
-    this.#waitingBytes += bytes;
-    this.#waiting[isAdmitted(socket) ? 'admitted' : 'unknown'].set(socket, bytes);
+    this.#waiting.add(socket, { number, isNew: newPieces > 0 });
     this.#schedule();
-  }
-
-  #hasRoom(bytes: number): boolean {
-    if (this.#waitingBytes + bytes <= maxWaitingBytes) return true;
-    // A connection emits `close` at the end of the turn in which it was destroyed.
-    for (const waiting of Object.values(this.#waiting))
-      for (const socket of waiting.keys()) if (socket.destroyed) this.#leave(socket);
-    return this.#waitingBytes + bytes <= maxWaitingBytes;
   }
 
   /** Begins a new turn before the event loop receives further bytes. */
@@ -146,28 +139,21 @@ export class ParseTurns {
     setImmediate(() => {
       this.#isScheduled = false;
       this.#spentMs = { admitted: 0, unknown: 0 };
-      this.#continue();
-      if (this.#waiting.admitted.size + this.#waiting.unknown.size > 0) this.#schedule();
+      this.#waiting.moveAdmitted();
+      this.#continue('admitted');
+      this.#continue('unknown');
+      if (this.#waiting.size > 0) this.#schedule();
     });
   }
 
-  /** Continues with the next connection of each kind, if this turn has time for it. */
-  #continue(): void {
-    for (const kind of ['admitted', 'unknown'] as const) {
-      const [socket] = this.#waiting[kind].keys();
-      if (socket === undefined || this.#spentMs[kind] >= maxTurnMs) continue;
-      this.#leave(socket);
-      const connection = this.#connections.get(socket);
-      if (connection !== undefined) connection.isNext = true;
-      socket.resume();
-    }
-  }
-
-  #leave(socket: Socket): void {
-    for (const waiting of Object.values(this.#waiting)) {
-      this.#waitingBytes -= waiting.get(socket) ?? 0;
-      waiting.delete(socket);
-    }
+  /** Continues with the next connection of a kind, if this turn has time for it. */
+  #continue(kind: ConnectionKind): void {
+    if (this.#spentMs[kind] >= maxTurnMs[kind]) return;
+    const socket = this.#waiting.take(kind);
+    const connection = socket && this.#connections.get(socket);
+    if (connection === undefined) return;
+    connection.isNext = true;
+    socket?.resume();
   }
 }
 

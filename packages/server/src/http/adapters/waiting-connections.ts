@@ -1,0 +1,132 @@
+import type { Socket } from 'node:net';
+import { isAdmitted } from '../access/connection-limit.ts';
+
+/** The connections whose callers the server has accepted, and all other connections. */
+export type ConnectionKind = 'admitted' | 'unknown';
+
+/**
+ * Maximum number of connections without an accepted caller that wait: new ones, and used ones. With the time for each
+ * of them, this limits how long a connection waits.
+ */
+const maxUnknownWaiting = 500;
+
+/**
+ * Maximum number of bytes of all connections that wait. `UnknownMemory` limits the part of connections without an
+ * accepted caller to 64 MiB.
+ */
+const maxWaitingBytes = 96 * 2 ** 20;
+
+/** A connection that can wait. */
+interface WaitingConnection {
+  /** The order in which the connections opened. */
+  readonly number: number;
+  /** True if the server has not parsed a head of this connection yet. */
+  readonly isNew: boolean;
+}
+
+interface WaitingBytes {
+  readonly bytes: number;
+  readonly number: number;
+}
+
+type Queue = Map<Socket, WaitingBytes>;
+
+/**
+ * The connections whose received bytes wait for a later turn of the event loop.
+ *
+ * Connections with an accepted caller continue in the order in which they began to wait. They never wait for others.
+ * The server cannot distinguish an honest client from an attacker before it has parsed the first head. A client without
+ * a token can keep thousands of connections with work for the server, but it can open only one connection in each turn,
+ * because Node accepts only one. Therefore new connections have a queue of their own, and the one that was opened last
+ * continues first. Every second place goes to a used connection, in the order in which these began to wait.
+ */
+export class WaitingConnections {
+  readonly #queues = {
+    admitted: new Map() as Queue,
+    new: new Map() as Queue,
+    used: new Map() as Queue,
+  };
+  #bytes = 0;
+  /** True if a used connection has the next place of the connections without an accepted caller. */
+  #isUsedNext = false;
+
+  get size(): number {
+    return Object.values(this.#queues).reduce((sum, { size }) => sum + size, 0);
+  }
+
+  has(socket: Socket): boolean {
+    return Object.values(this.#queues).some((queue) => queue.has(socket));
+  }
+
+  /**
+   * Adds a connection with its waiting bytes. Closes a connection if too many bytes or connections wait. Its client must
+   * connect again.
+   */
+  add(socket: Socket, { number, isNew }: WaitingConnection): void {
+    this.delete(socket);
+    const bytes = socket.readableLength;
+    if (!this.#hasRoom(bytes)) return void socket.destroy();
+    this.#bytes += bytes;
+    const name = isAdmitted(socket) ? 'admitted' : isNew ? 'new' : 'used';
+    this.#queues[name].set(socket, { bytes, number });
+    if (name === 'admitted' || this.#queues[name].size <= maxUnknownWaiting) return;
+    // The new connection that was opened first, or the used connection that began to wait last.
+    const closed = name === 'used' ? socket : this.#findNew((one, other) => one < other);
+    if (closed === undefined) return;
+    this.delete(closed);
+    closed.destroy();
+  }
+
+  delete(socket: Socket): void {
+    for (const queue of Object.values(this.#queues)) {
+      this.#bytes -= queue.get(socket)?.bytes ?? 0;
+      queue.delete(socket);
+    }
+  }
+
+  /** Removes the next connection of a kind, and returns it. */
+  take(kind: ConnectionKind): Socket | undefined {
+    const socket = kind === 'admitted' ? firstOf(this.#queues.admitted) : this.#nextUnknown();
+    if (socket !== undefined) this.delete(socket);
+    return socket;
+  }
+
+  /** Moves connections whose callers were accepted while they waited. */
+  moveAdmitted(): void {
+    const { admitted, ...others } = this.#queues;
+    for (const queue of Object.values(others))
+      for (const [socket, waiting] of queue) {
+        if (!isAdmitted(socket)) continue;
+        queue.delete(socket);
+        admitted.set(socket, waiting);
+      }
+  }
+
+  #nextUnknown(): Socket | undefined {
+    const used = firstOf(this.#queues.used);
+    const isUsedNext = used !== undefined && (this.#isUsedNext || this.#queues.new.size === 0);
+    this.#isUsedNext = !isUsedNext;
+    return isUsedNext ? used : this.#findNew((one, other) => one > other);
+  }
+
+  /** Returns the new connection whose number comes first. */
+  #findNew(isBefore: (one: number, other: number) => boolean): Socket | undefined {
+    let found: { readonly socket: Socket; readonly number: number } | undefined;
+    for (const [socket, { number }] of this.#queues.new)
+      if (found === undefined || isBefore(number, found.number)) found = { socket, number };
+    return found?.socket;
+  }
+
+  #hasRoom(bytes: number): boolean {
+    if (this.#bytes + bytes <= maxWaitingBytes) return true;
+    // A connection emits `close` at the end of the turn in which it was destroyed.
+    for (const queue of Object.values(this.#queues))
+      for (const socket of queue.keys()) if (socket.destroyed) this.delete(socket);
+    return this.#bytes + bytes <= maxWaitingBytes;
+  }
+}
+
+function firstOf(queue: Queue): Socket | undefined {
+  const [first] = queue.keys();
+  return first;
+}
