@@ -65,7 +65,7 @@ async function readStored(run: OpenedRun, report: StateReport, { log }: RouteCon
   const { request, taskId, question, isRepeat, isInSync } = run;
   // The whole session is read first. An item that is missing in the part after it is therefore an earlier item.
   const whole = await snapshot(log, taskId);
-  const { response, steps } = await openStored(question, log);
+  const { response, steps, fold } = await openStored(question, log);
   const near = new Set(toArray(response.state.fold.items).map(({ id }) => id));
   const { threadId, runId } = request;
   const view = new RunView({
@@ -79,8 +79,7 @@ async function readStored(run: OpenedRun, report: StateReport, { log }: RouteCon
   });
   if (!isRepeat) return { view, response, events: eventsOf(steps, view, report) };
   for (const step of steps) view.skip(step);
-  const { fold } = response.state;
-  const { end } = response;
+  const end = steps.at(-1)?.end;
   // A message that still waits is not in the state yet. The list follows when its turn starts.
   const isListed = end !== undefined || view.hasTurn || !question.isMessage;
   const listed = isListed ? view.resume(fold) : [];

@@ -92,7 +92,7 @@ async function isLastResponse(
 /** Returns the place at the end of a response. Throws `bad_state` if the response has no end yet. */
 async function endOf(id: string, { log }: Pick<RouteContext, 'log'>): Promise<Required<Place>> {
   const ref = parseResponseId(id) ?? { taskId: '', offset: 0 };
-  const { steps } = await openStored(await readQuestion(ref, log), log);
+  const { steps } = await openStored(await readQuestion(ref, log), log, { keepsRetracted: true });
   const last = steps.at(-1);
   if (last?.end === undefined) throw notOver(id);
   // The next message ends the response if the same run answers it. The fork does not get this message.

@@ -166,6 +166,7 @@ async function resolveReferences(
       throw refused('input', `it refers to more than ${maxReferencedSessions} sessions`);
     const part = parts.written.get(found.partId);
     if (part === undefined) throw notFound('Item', id, 'input');
+    if (parts.unchecked.has(found.partId)) throw notComplete(id);
     if (part.kind === 'reasoning') continue;
     add('assistant', part);
     if (part.kind !== 'tool_call' || !id.startsWith('mcp_')) continue;
@@ -181,19 +182,40 @@ interface ReferencedParts {
   readonly written: ReadonlyMap<string, Part>;
   /** The results of tools, by call id. */
   readonly results: ReadonlyMap<string, Part>;
+  /** The ids of the parts that guardrails may not have checked yet. */
+  readonly unchecked: ReadonlySet<string>;
 }
 
 async function readParts(taskId: string, { service, log }: RouteContext): Promise<ReferencedParts> {
   await service.tasks.get({ id: taskId });
-  const { items } = await snapshot(log, sessionId(taskId));
+  const state = await snapshot(log, sessionId(taskId));
   const written = new Map<string, Part>();
   const results = new Map<string, Part>();
-  for (const { kind, parts } of toArray(items))
+  for (const { kind, parts } of toArray(state.items))
     for (const { id, part } of parts) {
       if (part?.kind === 'tool_result') results.set(part.toolCallId, part);
       else if (kind === 'assistant' && part !== undefined) written.set(id, part);
     }
-  return { written, results };
+  return { written, results, unchecked: uncheckedParts(state) };
+}
+
+/**
+ * Returns the parts of the last turn, if output guardrails may still check its answer. This is so while a run is
+ * active, unless calls of the turn wait for a client: they wait only after the check. It is also so if a guardrail asks
+ * about the answer.
+ */
+function uncheckedParts({ items, run, asked, awaited }: FoldState): ReadonlySet<string> {
+  const all = toArray(items);
+  const last = all.reduce((turn, item) => Math.max(turn, item.turn), 0);
+  const ofGuardrail = asked.filter(({ from }) => from?.itemId !== undefined);
+  const ofCalls = [...awaited, ...asked].filter((one) => !ofGuardrail.some((it) => it === one));
+  const isOpen = run !== undefined && !ofCalls.some(({ turn }) => turn === last);
+  const unchecked = all.filter(
+    ({ id, turn }) =>
+      turn > 0 &&
+      ((isOpen && turn === last) || ofGuardrail.some(({ from }) => from?.itemId === id)),
+  );
+  return new Set(unchecked.flatMap(({ parts }) => parts.map(({ id }) => id)));
 }
 
 async function startSession(
@@ -323,6 +345,12 @@ function assertWaiting(
   if (has(fitting) || (!isNew && !has(other))) return;
   const what = type === 'output' ? 'an output' : 'an approval';
   throw refused('input', `the call ${shown(callId)} does not wait for ${what}`);
+}
+
+function notComplete(id: string): ServerError {
+  const message = `Cannot refer to ${shown(id)}: its response is not complete. Wait for its end, and answer its questions`;
+  const details = { param: 'input', reason: 'response_not_complete' };
+  return new ServerError('bad_state', message, {}, { details });
 }
 
 function unanswered(callId: string, isQuestion: boolean): ServerError {

@@ -221,22 +221,66 @@ export class ResponseLog {
   }
 }
 
+interface StoredReadOptions {
+  readonly spansQuestions?: boolean;
+  /** True if the response keeps an answer that was retracted after its end. */
+  readonly keepsRetracted?: boolean;
+}
+
 /** Reads the stored records of a response. A cut state is too short if a record changes an earlier item. */
-export async function openStored(
-  question: Question,
-  log: Log,
-  options: { readonly spansQuestions?: boolean } = {},
-) {
+export async function openStored(question: Question, log: Log, options: StoredReadOptions = {}) {
   const near = await ResponseLog.open(question, log, options);
   const isShort = isCut(near.state.fold.items);
   try {
-    return { response: near, steps: await near.readStored() };
+    return await readWhole(near, log, options);
   } catch (error) {
     if (!isShort) throw error;
     const whole = await ResponseLog.open(question, log, { ...options, isWhole: true });
-    return { response: whole, steps: await whole.readStored() };
+    return readWhole(whole, log, options);
   }
 }
+
+async function readWhole(response: ResponseLog, log: Log, options: StoredReadOptions) {
+  const steps = await response.readStored();
+  const last = steps.at(-1);
+  const isOver = last?.end?.stop.reason === 'parked' && options.keepsRetracted !== true;
+  const retraction = isOver ? await retractionOf(last, log) : undefined;
+  const { fold } = response.state;
+  if (last === undefined || retraction === undefined) return { response, steps, fold };
+  const after = retraction.after.fold;
+  return {
+    response,
+    steps: [...steps.slice(0, -1), { ...last, end: undefined }, retraction],
+    fold: after.through > fold.through ? after : fold,
+  };
+}
+
+/**
+ * Returns the step that retracts the answer of a response after its end. A response can end with the question of a
+ * guardrail about its answer. If a person refuses the answer, no reader of the response may get it.
+ */
+async function retractionOf({ after }: ResponseStep, log: Log): Promise<ResponseStep | undefined> {
+  const asked = after.fold.asked.find(({ attempt, from }) => attempt > 0 && from?.itemId);
+  for (let state = after; asked !== undefined; await nextTurn()) {
+    const page = await log.read(after.fold.session, { from: state.through });
+    if (page.through <= state.through) return undefined;
+    const { state: next, steps } = foldChat(state, page);
+    for (const step of steps) {
+      const { fact, turn, attempt, time: at } = step.record;
+      if (turn !== asked.turn) continue;
+      const end = { stop: { reason: 'blocked' }, error: undefined, at } as const;
+      if (fact?.type === 'attempt_superseded' && attempt === asked.attempt) return { ...step, end };
+      if (fact !== undefined && factsAfterCheck.has(fact.type)) return undefined;
+    }
+    state = next;
+  }
+  return undefined;
+}
+
+/** The facts of a turn that show that its answer was checked. */
+const factsAfterCheck: ReadonlySet<string> = new Set([
+  ...['turn_finished', 'tool_execution_started', 'tool_output_asked'],
+]);
 
 function withdrawn(at: number): ResponseEnd {
   return { stop: { reason: 'aborted' }, error: undefined, at };

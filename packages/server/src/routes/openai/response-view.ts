@@ -1,4 +1,5 @@
 import {
+  type Attempt,
   addUsage,
   attemptOf,
   type FoldState,
@@ -46,6 +47,8 @@ interface Slot {
   readonly callId: string | undefined;
   /** The index of the item in the output. */
   readonly at: number;
+  /** The attempt whose answer a guardrail asks about. Undefined for other items. */
+  readonly about?: Attempt | undefined;
   status: 'open' | 'done' | 'dropped';
   /** The item as it was when it ended, for items without a part. */
   item?: OutputItem;
@@ -164,8 +167,8 @@ export class ResponseView {
         this.#turns.add(turn);
         return [];
       case 'attempt_superseded': {
-        return this.#drop(before, ({ partId }) => {
-          const at = partId === undefined ? undefined : attemptOf(partId);
+        return this.#drop(before, ({ partId, about }) => {
+          const at = partId === undefined ? about : attemptOf(partId);
           return at?.turn === turn && at.attempt === attempt;
         });
       }
@@ -174,7 +177,7 @@ export class ResponseView {
       case 'tool_execution_started':
         return this.#startCall(fact.toolCallId);
       case 'approval_asked':
-        return this.#ask(fact);
+        return this.#ask(fact, { turn, attempt });
       default:
         return [];
     }
@@ -357,7 +360,10 @@ export class ResponseView {
     return slot === undefined ? started : [...started, ...this.#finish(state, slot)];
   }
 
-  #ask(fact: Extract<LogRecord['fact'], { readonly type: 'approval_asked' }>): EventBody[] {
+  #ask(
+    fact: Extract<LogRecord['fact'], { readonly type: 'approval_asked' }>,
+    at: Attempt,
+  ): EventBody[] {
     const { toolCallId: callId, name, from } = fact;
     const id = `mcpr_${callId}`;
     const asked = this.#slotOfCall.get(`mcp_approval_request ${callId}`);
@@ -369,11 +375,13 @@ export class ResponseView {
       ...{ name, arguments: given ?? '{}' },
     };
     const kind = 'mcp_approval_request';
-    const slot = this.#push({ id, kind, partId: found?.partId, callId, status: 'done', item });
-    const at = { ...this.#at(slot), item };
+    const about = from?.itemId === undefined ? undefined : at;
+    const partId = found?.partId;
+    const slot = this.#push({ id, kind, partId, callId, about, status: 'done', item });
+    const shown = { ...this.#at(slot), item };
     return [
-      { type: 'response.output_item.added', ...at },
-      { type: 'response.output_item.done', ...at },
+      { type: 'response.output_item.added', ...shown },
+      { type: 'response.output_item.done', ...shown },
     ];
   }
 
