@@ -49,7 +49,24 @@ function guardedAgent(check: Check, options: Partial<Parameters<typeof createAge
     }
     return found;
   };
-  return { agent, log, endOfText, isShown, isSent, restored };
+  /** Like `restored`, for copies that get a new message. */
+  const restoredByCopies = async () => {
+    const found: string[] = [];
+    for (const { offset, delta, fact } of await recordsOf('talk')) {
+      const into = sessionId(`copy${offset}`);
+      const from = provider.requests.length;
+      const copied = await forkSession(log, sessionId('talk'), { into, through: offset }).catch(
+        () => undefined,
+      );
+      if (copied === undefined) continue;
+      const wasShown = await isShown(into);
+      await agent.run('Go on', { session: into }).result;
+      if (wasShown || (await isShown(into)) || isSent(from))
+        found.push(`${offset} ${(delta ?? fact).type}`);
+    }
+    return found;
+  };
+  return { agent, log, endOfText, isShown, isSent, restored, restoredByCopies };
 }
 
 const stops: Check = ({ text }) =>
@@ -111,6 +128,53 @@ test('18.806: attack: a copy ends with an answer about which a guardrail asks', 
   await forkSession(log, session, { into: sessionId('denied'), through });
   await agent.resume('denied').result;
   expect(await isShown('denied')).toBe(false);
+});
+
+test.each([
+  ['stopped', 'run', stops],
+  ['changed', 'run', changes],
+  ['could not check', 'run', fails],
+  ['asked a person about', 'deny', asks],
+] as const)(
+  '18.1032: attack: a second check passes an answer that a guardrail %s',
+  async (_, end, check) => {
+    // A guardrail that asks a model can decide differently on the same answer.
+    let isStrict = true;
+    const wrapped: Check = (checked, step) => (isStrict ? check(checked, step) : 'pass');
+    const { agent, restored, restoredByCopies } = guardedAgent(wrapped, { whileAsking: 'park' });
+    const { pendingApprovals } = await agent.run('Talk', { session: 'talk' }).result;
+    if (end === 'deny') await agent.deny('talk', pendingApprovals[0]?.toolCallId ?? '');
+    if (end === 'deny') await agent.resume('talk').result;
+    isStrict = false;
+    expect(await restored('talk', 'b')).toEqual([]);
+    expect(await restoredByCopies()).toEqual([]);
+  },
+);
+
+test('18.1033: attack: a branch or a copy has a complete answer that is still checked', async () => {
+  const isChecking = Promise.withResolvers<void>();
+  const verdict = Promise.withResolvers<void>();
+  let checks = 0;
+  const { agent, restored, restoredByCopies } = guardedAgent(async () => {
+    if (checks++ > 0) return 'pass';
+    isChecking.resolve();
+    await verdict.promise;
+    return { verdict: 'stop', reason: 'evil' };
+  });
+  const run = agent.run('Talk', { session: 'talk' });
+  await isChecking.promise;
+  expect(await restored('talk', 'b')).toEqual([]);
+  expect(await restoredByCopies()).toEqual([]);
+  verdict.resolve();
+  await run.result;
+});
+
+test('18.1033: a copy keeps the start of an answer that the guardrails passed', async () => {
+  const { agent, endOfText, isShown, log } = guardedAgent(() => 'pass');
+  await agent.run('Talk', { session: 'talk' }).result;
+  const through = await endOfText();
+  await forkSession(log, sessionId('talk'), { into: sessionId('copy'), through });
+  expect(await isShown('copy')).toBe(true);
 });
 
 test('18.395: attack: a branch of a branch does not bring a blocked answer back', async () => {

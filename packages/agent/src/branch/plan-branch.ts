@@ -66,9 +66,10 @@ export async function planBranch(
   assertCalls(session, branch, place);
   if (turn !== undefined && place.rest !== undefined) {
     draft.add(place.rest);
-    if (!draft.hasOpenQuestion) draft.add(await resultDrafts(draft, settings, results));
+    const mayStay = !draft.hasOpenQuestion && mayKeepWhole(place.answer, settings);
+    if (mayStay) draft.add(await resultDrafts(draft, settings, results));
     else if (place.changed.length === 0) draft.add([answerRetracted(turn)]);
-    else throw badPlace(session, at, 'a guardrail asks about the answer with these calls');
+    else throw badPlace(session, at, 'guardrails have not passed the answer with these calls');
   } else if (turn !== undefined && isInterrupted(turn)) {
     const isKept = input !== undefined;
     if (isKept && !mayKeep(place.answer, turn, settings))
@@ -195,6 +196,17 @@ function mayKeep(
   if (isWithheld) return false;
   const checks = guardrails.filter(({ on }) => on === 'output');
   return isCompaction || isCut || checks.every(({ name }) => passedBy.has(name));
+}
+
+/**
+ * Returns true if a branch may keep a complete answer. In the branch, guardrails could decide differently on an
+ * answer that they stopped, changed or still check in the session.
+ */
+function mayKeepWhole(answer: RecordedAnswer, { guardrails }: PlanSettings): boolean {
+  const checks = guardrails.filter(({ on }) => on === 'output');
+  return (
+    !answer.isWithheld && (answer.isUsed || checks.every(({ name }) => answer.passedBy.has(name)))
+  );
 }
 
 /** Returns the records that remove all parts of the open answer. */

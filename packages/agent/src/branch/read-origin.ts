@@ -13,6 +13,7 @@ import {
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState, type TurnState } from '../contract/loop-state.ts';
 import { isCheckedStop } from '../guardrails/checked-items.ts';
+import { usesAnswer } from '../history/fork-before.ts';
 import { nextRound } from '../replay/playback.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { callsOfTurn } from '../state/turn-calls.ts';
@@ -43,6 +44,8 @@ export interface RecordedAnswer {
   readonly isWithheld: boolean;
   /** True if the answer was aborted or failed. Guardrails do not check such an answer. */
   readonly isCut: boolean;
+  /** True if the session went on with the answer. All output guardrails of its agent have then passed it. */
+  readonly isUsed: boolean;
   /** The names of the guardrails that let the answer pass, or wrote it. */
   readonly passedBy: ReadonlySet<string>;
 }
@@ -130,10 +133,9 @@ class OriginReader {
     }
     if (this.#turn === undefined || (this.#loop.turn === undefined && this.#before === undefined))
       return false;
-    if (fact?.type === 'turn_finished' && record.turn === this.#turn.turn) return false;
     this.#calls.callOf(record);
     this.#records.push(record);
-    return true;
+    return fact?.type !== 'turn_finished' || record.turn !== this.#turn.turn;
   }
 
   place(at: number): OriginPlace {
@@ -223,9 +225,12 @@ function recordedAnswer(
   { turn, attempt, itemId }: Partial<TurnState> = {},
 ): RecordedAnswer {
   const passedBy = new Set<string>();
-  let [isWithheld, isCut] = [false, false];
+  let [isWithheld, isCut, isUsed] = [false, false, false];
   for (const { fact, delta, ...at } of records) {
-    if (at.turn !== turn || at.attempt !== attempt) continue;
+    if (at.turn !== turn) continue;
+    if (fact?.type === 'turn_finished') isUsed = true;
+    if (at.attempt !== attempt) continue;
+    if (usesAnswer(fact)) isUsed = true;
     if (fact?.type === 'attempt_superseded' && fact.reason === withheldReason) isWithheld = true;
     if (delta?.type === 'retract_part' && delta.reason === withheldReason) isWithheld = true;
     if (fact?.type === 'guardrail_applied' && fact.on === 'output' && isPassed(fact.verdict))
@@ -233,7 +238,7 @@ function recordedAnswer(
     const isEnd = fact?.type === 'response_finished' || fact?.type === 'item_finished';
     if (isEnd && fact.itemId === itemId && fact.stop) isCut = !isCheckedStop(fact.stop);
   }
-  return { isWithheld, isCut, passedBy };
+  return { isWithheld, isCut, isUsed, passedBy };
 }
 
 function isPassed(verdict: GuardrailVerdict): boolean {

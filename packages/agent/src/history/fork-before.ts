@@ -7,9 +7,11 @@ import {
 } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 import type { LabelCommand } from '../contract/command.ts';
+import { isCheckedStop } from '../guardrails/checked-items.ts';
 import { decodeLabel, queuedAndConsumed } from '../input/label-command.ts';
 import { nextRound } from '../replay/playback.ts';
 import { decodeCommand } from '../state/commands.ts';
+import { answerRetracted } from '../state/drafts.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
@@ -39,7 +41,8 @@ export async function forkBefore(
 /**
  * Forks a session, like `log.fork`. If the session revoked a standing approval after the copied records, the
  * fork revokes it too. The fork therefore does not bring a revoked approval back. The copied items keep the
- * labels that they got after the copied records. Throws `bad_option` if the copied records end with an answer about
+ * labels that they got after the copied records. An answer at their end that output guardrails did not pass, or
+ * have not passed yet, is retracted. Throws `bad_option` if the copied records end with an answer about
  * which a guardrail asks. In the fork, a different decision about this answer would be possible.
  *
  * @example
@@ -50,21 +53,72 @@ export async function forkSession(
   session: SessionId,
   { append = [], ...options }: CopyOptions,
 ): Promise<SessionInfo> {
-  await assertNoQuestion(log, session, options.through, append);
+  const turn = [...(await openTurn(log, session, options.through)), ...append];
+  assertNoQuestion(session, options.through, turn);
+  const retracted = await retractedAnswer(log, session, options.through, turn);
   const later = await laterCommands(log, session, options);
-  return log.fork(session, { ...options, append: [...append, ...later] });
+  return log.fork(session, { ...options, append: [...append, ...retracted, ...later] });
 }
 
-/** Throws if an output guardrail asks a person about the answer at the end of the copied records. */
-async function assertNoQuestion(
+/**
+ * Returns the record that retracts the open answer at the end of the copied records, if output guardrails have not
+ * passed it. Guardrails stopped or changed it in the session, or check it later. In the fork, they could decide
+ * differently, and they would not check the start of an answer.
+ */
+async function retractedAnswer(
   log: Log,
   session: SessionId,
   through: number,
-  append: readonly DraftRecord[],
-): Promise<void> {
+  copied: readonly DraftRecord[],
+): Promise<readonly DraftRecord[]> {
+  let answer: DraftRecord | undefined;
+  for (const record of copied) {
+    const { fact } = record;
+    if (fact?.type === 'item_started' && fact.kind === 'assistant') answer = record;
+    if (fact?.type === 'attempt_superseded' || usesAnswer(fact)) answer = undefined;
+  }
+  if (answer === undefined) return [];
+  for (let from = through; ; ) {
+    const page = await log.read(session, { from });
+    for (const { turn, attempt, fact } of page.records) {
+      if (turn !== answer.turn) continue;
+      if (fact?.type === 'attempt_superseded' && attempt === answer.attempt)
+        return [answerRetracted(answer)];
+      if (usesAnswer(fact)) return [];
+    }
+    if (page.through <= from) return [answerRetracted(answer)];
+    from = page.through;
+    await nextRound();
+  }
+}
+
+/**
+ * Returns true if the loop writes this fact of a turn only after all output guardrails have passed the answer, or
+ * if the answer was aborted or failed. Guardrails do not check such an answer.
+ */
+export function usesAnswer(fact: DraftRecord['fact']): boolean {
+  switch (fact?.type) {
+    case 'response_finished':
+    case 'item_finished':
+      return fact.stop !== undefined && !isCheckedStop(fact.stop);
+    case 'guardrail_applied':
+      return fact.on === 'tool_call';
+    case 'approval_asked':
+      return fact.from?.itemId === undefined;
+    default:
+      return factsAfterAnswer.has(fact?.type);
+  }
+}
+
+const factsAfterAnswer: ReadonlySet<string | undefined> = new Set([
+  ...['turn_finished', 'tool_execution_started', 'tool_output_asked', 'tool_call_rejected'],
+]);
+
+/** Throws if an output guardrail asks a person about the answer at the end of the copied records. */
+function assertNoQuestion(session: SessionId, through: number, turn: readonly DraftRecord[]): void {
   const answers = new Set<ItemId>();
   const questions = new Set<ToolCallId>();
-  for (const { fact } of [...(await openTurn(log, session, through)), ...append]) {
+  for (const { fact } of turn) {
     if (fact?.type === 'item_started' && fact.kind === 'assistant') answers.add(fact.itemId);
     if (fact?.type === 'approval_answered') questions.delete(fact.toolCallId);
     if (fact?.type === 'attempt_superseded') questions.clear();
