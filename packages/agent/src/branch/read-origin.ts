@@ -13,7 +13,7 @@ import {
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState, type TurnState } from '../contract/loop-state.ts';
 import { isCheckedStop } from '../guardrails/checked-items.ts';
-import { usesAnswer } from '../history/fork-before.ts';
+import { usesAnswer } from '../history/open-answer.ts';
 import { nextRound } from '../replay/playback.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { callsOfTurn } from '../state/turn-calls.ts';

@@ -1,4 +1,4 @@
-import type { DraftRecord, ItemId, LogRecord, SessionId, ToolCallId } from '@millrace/core';
+import type { DraftRecord, ItemId, LogRecord, SessionId } from '@millrace/core';
 import {
   type ForkOptions as CopyOptions,
   type Log,
@@ -7,11 +7,9 @@ import {
 } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 import type { LabelCommand } from '../contract/command.ts';
-import { isCheckedStop } from '../guardrails/checked-items.ts';
 import { decodeLabel, queuedAndConsumed } from '../input/label-command.ts';
 import { nextRound } from '../replay/playback.ts';
 import { decodeCommand } from '../state/commands.ts';
-import { answerRetracted } from '../state/drafts.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
@@ -53,97 +51,11 @@ export async function forkSession(
   session: SessionId,
   { append = [], ...options }: CopyOptions,
 ): Promise<SessionInfo> {
-  const turn = [...(await openTurn(log, session, options.through)), ...append];
-  assertNoQuestion(session, options.through, turn);
-  const retracted = await retractedAnswer(log, session, options.through, turn);
+  // The code loads on demand, because few programs fork sessions.
+  const { retractedAnswer } = await import('./open-answer.ts');
+  const retracted = await retractedAnswer(log, session, options.through, append);
   const later = await laterCommands(log, session, options);
   return log.fork(session, { ...options, append: [...append, ...retracted, ...later] });
-}
-
-/**
- * Returns the record that retracts the open answer at the end of the copied records, if output guardrails have not
- * passed it. Guardrails stopped or changed it in the session, or check it later. In the fork, they could decide
- * differently, and they would not check the start of an answer.
- */
-async function retractedAnswer(
-  log: Log,
-  session: SessionId,
-  through: number,
-  copied: readonly DraftRecord[],
-): Promise<readonly DraftRecord[]> {
-  let answer: DraftRecord | undefined;
-  for (const record of copied) {
-    const { fact } = record;
-    if (fact?.type === 'item_started' && fact.kind === 'assistant') answer = record;
-    if (fact?.type === 'attempt_superseded' || usesAnswer(fact)) answer = undefined;
-  }
-  if (answer === undefined) return [];
-  for (let from = through; ; ) {
-    const page = await log.read(session, { from });
-    for (const { turn, attempt, fact } of page.records) {
-      if (turn !== answer.turn) continue;
-      if (fact?.type === 'attempt_superseded' && attempt === answer.attempt)
-        return [answerRetracted(answer)];
-      if (usesAnswer(fact)) return [];
-    }
-    if (page.through <= from) return [answerRetracted(answer)];
-    from = page.through;
-    await nextRound();
-  }
-}
-
-/**
- * Returns true if the loop writes this fact of a turn only after all output guardrails have passed the answer, or
- * if the answer was aborted or failed. Guardrails do not check such an answer.
- */
-export function usesAnswer(fact: DraftRecord['fact']): boolean {
-  switch (fact?.type) {
-    case 'response_finished':
-    case 'item_finished':
-      return fact.stop !== undefined && !isCheckedStop(fact.stop);
-    case 'guardrail_applied':
-      return fact.on === 'tool_call';
-    case 'approval_asked':
-      return fact.from?.itemId === undefined;
-    default:
-      return factsAfterAnswer.has(fact?.type);
-  }
-}
-
-const factsAfterAnswer: ReadonlySet<string | undefined> = new Set([
-  ...['turn_finished', 'tool_execution_started', 'tool_output_asked', 'tool_call_rejected'],
-]);
-
-/** Throws if an output guardrail asks a person about the answer at the end of the copied records. */
-function assertNoQuestion(session: SessionId, through: number, turn: readonly DraftRecord[]): void {
-  const answers = new Set<ItemId>();
-  const questions = new Set<ToolCallId>();
-  for (const { fact } of turn) {
-    if (fact?.type === 'item_started' && fact.kind === 'assistant') answers.add(fact.itemId);
-    if (fact?.type === 'approval_answered') questions.delete(fact.toolCallId);
-    if (fact?.type === 'attempt_superseded') questions.clear();
-    const itemId = fact?.type === 'approval_asked' ? fact.from?.itemId : undefined;
-    if (fact?.type === 'approval_asked' && itemId !== undefined && answers.has(itemId))
-      questions.add(fact.toolCallId);
-  }
-  if (questions.size === 0) return;
-  const message = `Cannot fork session ${session} after record ${through}: a guardrail asks about the answer there. Answer its question, or choose a record before this answer`;
-  throw new AgentError('bad_option', message, { session, offset: through });
-}
-
-/** Returns the records of the turn that is open at an offset. */
-async function openTurn(
-  log: Log,
-  session: SessionId,
-  through: number,
-): Promise<readonly LogRecord[]> {
-  const records: LogRecord[] = [];
-  for await (const record of recordsBackward(log, session, through)) {
-    if (record.fact?.type === 'turn_finished') return [];
-    if (record.fact !== undefined) records.push(record);
-    if (record.fact?.type === 'turn_started') return records.reverse();
-  }
-  return [];
 }
 
 /** Returns the records that repeat the revocations and labels after an offset in a fork. */
