@@ -7,6 +7,7 @@ import {
   type OpenPart,
 } from '@millrace/core';
 import type { Content } from '../contract/content.ts';
+import { ServerError } from '../contract/server-error.ts';
 import { contentToParts } from '../updates/content-parts.ts';
 import type { LoggedMessage } from '../updates/logged-message.ts';
 import { messageRow } from '../updates/task-messages.ts';
@@ -31,6 +32,7 @@ export function editDrafts(
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
 ): readonly DraftRecord[] {
   const [slot, ...others] = message.slots;
+  assertNotOfAgent(state, message);
   const open = findOpen(state, slot.id);
   const parts = convertContent(() => contentToParts(content));
   const isWhole = others.length === 0 && parts.length === 1 && message.item.parts.length === 1;
@@ -45,6 +47,16 @@ export function editDrafts(
     isOpen && isSameKind && open !== undefined ? appendText(open, content) : undefined;
   if (appended !== undefined) return appended;
   return replaceWith(state, message, content, isOpen, ids);
+}
+
+/**
+ * Refuses to edit a part that the loop of an agent still writes, for example the place of a result. The loop takes
+ * every part of its turns for its own, so no input guardrail would check the text of the client.
+ */
+function assertNotOfAgent(state: FoldState, { id, item, slots }: LoggedMessage): void {
+  if (item.turn === 0 || !slots.some((slot) => findOpen(state, slot.id))) return;
+  const message = `Cannot edit message ${id}: the agent still writes it. Wait for the end of its turn, or answer its open calls`;
+  throw new ServerError('bad_state', message);
 }
 
 function finishWith(

@@ -228,3 +228,34 @@ test('18.310: a text that the guardrail passes reaches the model, and results of
     expect(passed.sent()).toContain('a calm word');
   }
 });
+
+test.each([
+  ['look', { type: 'tool_output', output: 'calm' }],
+  ['send', { type: 'approve' }],
+  ['send', { type: 'deny' }],
+])(
+  '18.1104: attack: a client writes the result of a waiting call of %s as a message (%o)',
+  async (tool, answer) => {
+    const served = await serve(tool);
+    const { callId: tool_call_id, taskId } = await startThread(served);
+    const listed = JSON.parse(await served.send('GET', `/messages?task_id=${taskId}`));
+    const { id, content } = listed.find((one: Json) => one.content.type === 'tool_response');
+    const edit = { ...content, content: 'some magic' };
+    const one = { task_id: taskId, content: edit };
+    expect(await served.send('PUT', `/messages/${id}`, one)).toContain('the agent still writes it');
+    for (const more of [
+      { streaming_status: 'IN_PROGRESS' },
+      { content: { ...edit, author: 'user' } },
+      { content: { type: 'text', author: 'agent', content: 'some magic' } },
+    ])
+      expect(await served.send('PUT', `/messages/${id}`, { ...one, ...more })).toContain(
+        'bad_state',
+      );
+    const batch = { task_id: taskId, updates: { [id]: edit } };
+    expect(await served.send('PUT', '/messages/batch', batch)).toContain('bad_state');
+    await served.send('POST', `/tasks/${taskId}/commands`, { tool_call_id, ...answer });
+    await served.ended(taskId, 'stop');
+    expect(served.provider.requests).toHaveLength(2);
+    expect(served.sent()).not.toContain('magic');
+  },
+);
