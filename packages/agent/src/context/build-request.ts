@@ -26,16 +26,19 @@ export async function contextItems(
     isCompacted || isGuarded
       ? (await import('./changed-items.ts')).changedContext(transcript, { compacted, inputs })
       : transcript.filter(({ parts }) => parts.length > 0);
-  const isDivided = guardrails.some(({ on }) => on === 'input') && context.some(hasDividedText);
-  const read = isDivided
-    ? (await import('./changed-items.ts')).withJoinedTexts(context, state)
-    : context;
+  const isUnlike = guardrails.some(({ on }) => on === 'input') && context.some(mayReadOtherwise);
+  const read = isUnlike ? (await import('./changed-items.ts')).asChecked(context, state) : context;
   return contextFilters.reduce((items, filter) => filter(items), read);
 }
 
-/** True if an item has a text directly after another text. */
-function hasDividedText({ parts }: Item): boolean {
-  return parts.some(({ kind }, at) => kind === 'text' && parts[at - 1]?.kind === 'text');
+/** True if a model can read an item in another way than a guardrail: divided texts, or data for a provider. */
+function mayReadOtherwise({ parts }: Item): boolean {
+  return parts.some(
+    (part, at) =>
+      part.providerState !== undefined ||
+      part.kind === 'tool_result' ||
+      (part.kind === 'text' && parts[at - 1]?.kind === 'text'),
+  );
 }
 
 /**

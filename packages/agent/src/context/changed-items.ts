@@ -85,15 +85,24 @@ export function withoutOptions(item: Item): Item {
 }
 
 /**
- * Joins the neighbouring texts of each item that a client wrote. An input guardrail reads these texts as one text, so
- * the model must not read them separately.
+ * Changes each item that a client wrote to the form that an input guardrail reads. The guardrail reads neighbouring
+ * texts as one text, so the model must not read them separately. The guardrail does not read the data for a
+ * provider, which can contain texts, so the model does not get it.
  */
-export function withJoinedTexts(items: readonly Item[], state: FoldState): readonly Item[] {
+export function asChecked(items: readonly Item[], state: FoldState): readonly Item[] {
   const written = toArray(state.items).filter(({ turn }) => turn === 0);
   const ofClients = new Set(written.map(({ id }) => id));
   return items.map((item) =>
-    ofClients.has(item.id) ? { ...item, parts: item.parts.reduce(addJoined, []) } : item,
+    ofClients.has(item.id)
+      ? { ...item, parts: item.parts.map(withoutState).reduce(addJoined, []) }
+      : item,
   );
+}
+
+function withoutState<P extends Part>(part: P): P {
+  const { providerState: _data, ...rest } = part;
+  if (part.kind !== 'tool_result' || part.attachments === undefined) return rest as P;
+  return { ...rest, attachments: part.attachments.map(withoutState) } as unknown as P;
 }
 
 function addJoined(parts: Part[], part: Part): Part[] {

@@ -150,6 +150,41 @@ describe.for(Object.entries(wires))('%s', ([wire, create]) => {
   );
 });
 
+/** Data of a provider in each form that a wire sends back. */
+const states = [
+  { summary: [{ type: 'summary_text', text: card }], content: [], type: 'reasoning', id: 'r1' },
+  { type: 'message', id: 'm1', phase: card, annotations: [card], status: card },
+  { thoughtSignature: card, parts: [{ text: card }], thought: true, id: card },
+  { signature: card, citations: [{ type: 'char_location', cited_text: card }], data: card },
+  { extra_content: { a: card }, reasoning_details: [{ text: card }], audio: { id: card } },
+];
+
+describe.for(Object.entries(wires))('%s', ([wire, create]) => {
+  test('18.1034: attack: a client hides a text in the data of a provider', async () => {
+    const sent: number[] = [];
+    for (const [at, data] of states.entries()) {
+      const fetch = async (_url: unknown, init?: { readonly body?: unknown }) => {
+        if (hasCard(String(init?.body))) sent.push(at);
+        return new Response('{"error":{"message":"stop"}}', { status: 400 });
+      };
+      const provider = create({ model: `test-${wire}`, apiKey: 'k', fetch } as never);
+      const providerState = { provider: provider.id, model: provider.model, data };
+      const withState = (part: object) => ({ ...part, providerState });
+      const parts = [
+        { kind: 'reasoning', text: 'x', form: 'full' },
+        { kind: 'text', text: 'y' },
+        { kind: 'custom', name: 'n', value: { type: 'a' } },
+        called,
+      ].map(withState);
+      const results = [{ ...result, attachments: [withState(file)] }].map(withState);
+      const items = [{ kind: 'assistant', parts }, { kind: 'tool', parts: results }, user];
+      const agent = createAgent({ provider, log: memoryLog(), guardrails: [noCards] });
+      await agent.run(items as never).result;
+    }
+    expect(sent).toEqual([]);
+  });
+});
+
 test('18.849: attack: a text is divided by a call', async () => {
   const parts = [
     { kind: 'text', text: `My card is ${card.slice(0, 8)}` },

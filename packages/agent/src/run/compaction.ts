@@ -10,7 +10,13 @@ import {
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { halted, raceAbort } from '../abortable.ts';
-import { changedContext, summaryId, summaryPrompt, withBytes } from '../context/changed-items.ts';
+import {
+  asChecked,
+  changedContext,
+  summaryId,
+  summaryPrompt,
+  withBytes,
+} from '../context/changed-items.ts';
 import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.ts';
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
 import type { RunContext } from '../contract/run-context.ts';
@@ -98,8 +104,10 @@ function checkedContext(context: RunContext): readonly Item[] {
   return end === -1 ? items : items.slice(0, end);
 }
 
-function currentContext({ journal }: RunContext): readonly Item[] {
-  return changedContext(transcript(journal.state), journal.loop);
+function currentContext({ journal, settings }: RunContext): readonly Item[] {
+  const items = changedContext(transcript(journal.state), journal.loop);
+  const isGuarded = settings.guardrails.some(({ on }) => on === 'input');
+  return isGuarded ? asChecked(items, journal.state) : items;
 }
 
 /** Returns an estimate of the tokens in new inputs and tool results, which no request has contained yet. */
