@@ -27,6 +27,7 @@ import { Notifier } from './notifier.ts';
 import type { BlockPrinter } from './render/printer.ts';
 import type { DebouncedSize } from './screen/debounced-size.ts';
 import { Display } from './screen/display.ts';
+import { leaveTerminal, type Suspend } from './screen/leave-terminal.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
 import { ScrollBack } from './screen/scroll-back.ts';
 import { SecondPress } from './second-press.ts';
@@ -77,8 +78,6 @@ interface PromptAccess {
 }
 
 const noPrompt: PromptAccess = { putBack() {}, set() {}, text: () => '', history: () => [] };
-
-type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
 const noSuspend = () => Promise.resolve();
 
@@ -383,10 +382,7 @@ export class ChatApp implements CommandContext {
   /** Sets the function that releases the terminal while the process is suspended. */
   onSuspend(suspend: Suspend): () => void {
     const { suspendProcess, screen } = this.#options;
-    this.#releaseTerminal = async (work) => {
-      screen.size.pause();
-      await suspend(work).finally(() => screen.size.resume());
-    };
+    this.#releaseTerminal = (work) => leaveTerminal(this, screen.size, { suspend, work });
     if (suspendProcess !== undefined)
       this.#suspendTerminal = () => this.#releaseTerminal(suspendProcess);
     return () => {

@@ -56,6 +56,13 @@ export async function openChatOn(surface: ChatSurface, options: RunChatOptions):
   process.once('exit', onExit);
   const shown = surface.show(app, history);
   const releaseSignals = signal === undefined ? () => {} : deferSignals(process);
+  // Somebody else stopped the process, for example with `kill -STOP`. Other text may be on the screen now.
+  const onContinue = () => {
+    if (app.display.isAway) return;
+    app.dialogs.hide();
+    screen.redraw();
+  };
+  if (suspend !== undefined) process.on('SIGCONT', onContinue);
   const onAbort = () => quit.resolve();
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted) onAbort();
@@ -81,6 +88,7 @@ export async function openChatOn(surface: ChatSurface, options: RunChatOptions):
     surface.close();
     releaseSignals();
     process.off('exit', onExit);
+    process.off('SIGCONT', onContinue);
   }
   return signal?.aborted || isCancelled ? exitCodes.aborted : exitCodes.done;
 }

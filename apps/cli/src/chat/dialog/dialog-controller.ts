@@ -165,6 +165,15 @@ export class DialogController {
     this.#options.onChange();
   };
 
+  /**
+   * Call it when the screen no longer shows the chat, or only garbled. No key answers until the dialog was drawn again
+   * and the quiet period after that has ended.
+   */
+  readonly hide = (): void => {
+    this.#guard.close();
+    this.#shownDialog?.content.hide();
+  };
+
   /** Starts the quiet period again, because the dialog was shown again after other text. */
   readonly markRepeated = (): void => this.#guard.restart();
 

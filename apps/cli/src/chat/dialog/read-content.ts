@@ -24,6 +24,7 @@ export class ReadContent {
   #content: readonly string[] | undefined;
   #preview: ChangePreview | undefined;
   #isTooNarrow = false;
+  #isHidden = false;
   #seenTo = 0;
   #from = 0;
   #pageLength = 1;
@@ -50,12 +51,22 @@ export class ReadContent {
     return Math.max(0, (this.#content?.length ?? 0) - this.#seenTo);
   }
 
-  /** Records which lines were drawn. Returns true if this changed whether the user can approve. */
+  /** Records that the screen no longer shows the request. The lines that were on it stay read. */
+  hide(): void {
+    this.#isHidden = true;
+  }
+
+  /**
+   * Records which lines were drawn. Returns true if this changed whether the user can approve, or if the request was
+   * hidden before.
+   */
   show({ content, from, to, preview, isTooNarrow = false }: ContentView): boolean {
     const wasComplete = this.isComplete;
     // A new preview counts as new content, because it can change the title.
     const isNew =
       this.#content === undefined || this.#preview !== preview || !isSame(this.#content, content);
+    const wasHidden = this.#isHidden;
+    this.#isHidden = false;
     if (isNew) this.#seenTo = 0;
     this.#content = content;
     this.#preview = preview;
@@ -63,7 +74,7 @@ export class ReadContent {
     this.#from = from;
     this.#pageLength = Math.max(1, to - from);
     if (from <= this.#seenTo) this.#seenTo = Math.max(this.#seenTo, to);
-    return isNew || this.isComplete !== wasComplete;
+    return isNew || wasHidden || this.isComplete !== wasComplete;
   }
 
   /** Scrolls by pages. It never skips a line that was not on the screen yet. */

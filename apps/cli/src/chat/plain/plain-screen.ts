@@ -104,7 +104,7 @@ export class PlainScreen {
     this.#out.close();
     const { list, sideInput } = this.#options.app.dialogs;
     if (list !== undefined && sideInput === undefined) this.#dialogs.forget();
-    this.#update();
+    this.#options.app.display.drawNow();
   }
 
   close(): void {

@@ -113,8 +113,6 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
       }),
     [app, dispatch, current],
   );
-  const { suspendTerminal } = useApp();
-  useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
   const targets = {
     ...{ prompt: editor.press, side: sideEditor.press },
     command: (key: Key) =>
@@ -122,7 +120,12 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
       runKeyCommand(app, key, current().state.text),
     hasCommand: () => current().state.text.startsWith('/'),
   };
-  useKeys((read) => routeKeys(app, read, targets), { clock });
+  const withoutKeys = useKeys((read) => routeKeys(app, read, targets), { clock });
+  const { suspendTerminal } = useApp();
+  useEffect(
+    () => app.onSuspend((work) => suspendTerminal(() => withoutKeys(work))),
+    [app, suspendTerminal, withoutKeys],
+  );
   const { problem } = sideEditor;
   const shown = sideInput === undefined ? editor : sideEditor.editor;
   const prompt = promptProps(shown, { width, rows, isBusy, sideInput, problem, hint: app.hint });
@@ -133,7 +136,8 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
       ? layoutOf(app, { rows, promptRows, typed })
       : { above: earlier, below: [], view: undefined };
   useLayoutEffect(() => {
-    if (view !== undefined) dialogs.markShown(view);
+    // A question counts as shown only if this frame reaches the terminal.
+    if (view !== undefined && display.isVisible) dialogs.markShown(view);
     const { lines, column } = promptAbove(prompt);
     const height = above.length + promptRows + below.length;
     // While a dialog is open, there is no prompt, and the cursor is below all lines.

@@ -61,6 +61,8 @@ export class Display {
   /** Called before each frame except the last one. It can call `hold`. */
   beforeDraw: () => void = () => {};
   showsReasoning = false;
+  /** True while another program uses the terminal, or the process is stopped. Nothing is drawn then. */
+  isAway = false;
   /** While true, new blocks are kept and not printed, because the second screen of the terminal is open. */
   keepsBlocks = false;
   theme: Theme;
@@ -118,6 +120,11 @@ export class Display {
     this.#frames.request();
   }
 
+  /** True if a frame reaches the terminal now. */
+  get isVisible(): boolean {
+    return !this.#isHeld && !this.isAway;
+  }
+
   /** Stops drawing until `release` is called. Blocks that must be printed are kept. */
   hold(): void {
     this.#isHeld = true;
@@ -159,8 +166,8 @@ export class Display {
   }
 
   #draw(isOver: boolean): void {
-    if (!this.#isHeld && !isOver) this.beforeDraw();
-    if (this.#isHeld) return;
+    if (this.isVisible && !isOver) this.beforeDraw();
+    if (!this.isVisible) return;
     const keeps = this.keepsBlocks && !isOver;
     const blocks = keeps ? [] : this.#pendingBlocks;
     if (!keeps) this.#pendingBlocks = [];

@@ -42,7 +42,10 @@ export class ScreenOutput {
   readonly #options: ScreenOutputOptions;
   readonly #output: CoalescedOutput;
   #display:
-    | Pick<Display, 'renderedFrame' | 'writtenFrame' | 'hold' | 'release' | 'layOut' | 'lastLines'>
+    | Pick<
+        Display,
+        'renderedFrame' | 'writtenFrame' | 'hold' | 'release' | 'layOut' | 'lastLines' | 'isAway'
+      >
     | undefined;
   #renderer: FrameRenderer | undefined;
   /** The frame on the screen when the resize started. */
@@ -56,8 +59,9 @@ export class ScreenOutput {
     this.#options = options;
     this.size = new DebouncedSize(terminal, {
       clock,
-      onChanging: () => this.#hold(),
-      onSettled: (notify) => this.#drawForNewSize(notify),
+      onChanging: () => this.#isAway || this.#hold(),
+      // While another program uses the terminal, there is no frame.
+      onSettled: (notify) => (this.#isAway ? notify() : this.#drawForNewSize(notify)),
     });
     const onWritten = () => {
       if (this.#display !== undefined) this.#display.writtenFrame = this.#display.renderedFrame;
@@ -101,6 +105,10 @@ export class ScreenOutput {
   close(): void {
     this.size.close();
     this.#output.close();
+  }
+
+  get #isAway(): boolean {
+    return this.#display?.isAway === true;
   }
 
   #hold(): void {

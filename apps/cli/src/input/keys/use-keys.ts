@@ -1,6 +1,6 @@
 import type { Clock } from '@millrace/agent';
 import { usePaste, useStdin } from 'ink';
-import { useEffect, useEffectEvent } from 'react';
+import { useCallback, useEffect, useEffectEvent, useRef } from 'react';
 import { type KeyRead, KeyReader } from './key-reader.ts';
 import { typedBeforeStart } from './listen-for-keys.ts';
 
@@ -9,6 +9,15 @@ interface UseKeysOptions {
   readonly isActive?: boolean | undefined;
   readonly clock?: Clock | undefined;
 }
+
+/** Starts and stops reading. */
+interface Listening {
+  readonly start: () => void;
+  readonly stop: () => void;
+}
+
+/** Runs work while no input is read, because another program reads the terminal. */
+type WithoutKeys = (work: () => Promise<void>) => Promise<void>;
 
 /**
  * Calls `onRead` with the keys of each read from the terminal. It uses the parser of this folder.
@@ -22,12 +31,18 @@ interface UseKeysOptions {
  * bracketed paste on and off, and restores the terminal when Ink ends. Ink also reads the stream,
  * and each read emits `data`. Both parsers receive all input. So a component with `useInput` can be
  * active at the same time, and Ink receives the answers of the terminal.
+ *
+ * Ink stops reading while another program uses the terminal. The returned function stops this hook too.
  */
-export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions = {}): void {
+export function useKeys(
+  onRead: (read: KeyRead) => void,
+  options: UseKeysOptions = {},
+): WithoutKeys {
   const { stdin, isRawModeSupported } = useStdin();
   const { clock } = options;
   const isActive = (options.isActive ?? true) && isRawModeSupported;
   const handle = useEffectEvent(onRead);
+  const listening = useRef<Listening | undefined>(undefined);
   usePaste(ignorePaste, { isActive });
   useEffect(() => {
     if (!isActive) return;
@@ -40,12 +55,33 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
       // The first input may be an answer of the terminal. It starts with Esc.
       if (!text.startsWith('\u001b')) isFirst = false;
     };
-    stdin.on('data', listen);
-    return () => {
+    const stop = () => {
       stdin.off('data', listen);
       reader.reset();
     };
+    const start = () => void stdin.on('data', listen);
+    listening.current = { start, stop };
+    start();
+    return () => {
+      stop();
+      listening.current = undefined;
+    };
   }, [stdin, isActive, clock]);
+  return useCallback(
+    async (work) => {
+      listening.current?.stop();
+      // The stream notices in the next tick that it has no listener, and would then read on into its buffer.
+      await new Promise((resolve) => setImmediate(resolve));
+      stdin.pause();
+      try {
+        await work();
+      } finally {
+        while (stdin.read() !== null);
+        listening.current?.start();
+      }
+    },
+    [stdin],
+  );
 }
 
 /**
