@@ -85,6 +85,11 @@ export interface InputVerdicts {
   readonly replaced: ReadonlyMap<ItemId, ItemId>;
   /** The inputs that are not sent in requests, because a guardrail stopped the run. */
   readonly withheld: ReadonlySet<ItemId>;
+  /**
+   * The inputs that arrived after the response of an open turn. Output guardrails can still replace this response by an
+   * answer that stands after these inputs, although no model has read them. The next request answers them.
+   */
+  readonly late: ReadonlySet<ItemId>;
 }
 
 /** Returns the key under which a guardrail's verdict on an input is stored. */
@@ -242,6 +247,7 @@ export const emptyLoopState: LoopState = {
     isAnswered: false,
     replaced: new Map(),
     withheld: new Set(),
+    late: new Set(),
   },
   blockedBy: undefined,
   standingApprovals: new Map(),

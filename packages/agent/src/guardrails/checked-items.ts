@@ -52,15 +52,18 @@ export function checkedOutput(item: Item): CheckedOutput {
 /**
  * Returns the inputs that arrived after the last answer of the agent, in order. After a hand-off, these are all
  * inputs that requests of the new agent contain. Answers and results that a client wrote outside of turns are inputs
- * too. Items that the loop wrote are inputs only if they have results with texts of a client.
+ * too. Items that the loop wrote are inputs only if they have results with texts of a client. An input
+ * that arrived before a guardrail changed the last answer is also an input, although it stands before this answer.
  */
 function newInputs({ journal }: RunContext): readonly ItemState[] {
-  const { handedAtTurn, compacted } = journal.loop;
+  const { handedAtTurn, compacted, inputs } = journal.loop;
   const found: ItemState[] = [];
+  let isAnswered = false;
   for (const item of toArray(journal.state.items).toReversed()) {
     const { id, kind, turn, metadata, parts } = item;
-    if (kind === 'assistant' && turn > handedAtTurn) break;
-    if (compacted.covered.has(id)) continue;
+    isAnswered ||= kind === 'assistant' && turn > handedAtTurn;
+    if (isAnswered && inputs.late.size === 0) break;
+    if (compacted.covered.has(id) || (isAnswered && !inputs.late.has(id))) continue;
     const isOwn = metadata?.['by'] === loopMetadata.by || isReplacement(item);
     if (turn === 0 ? !isOwn : parts.some(({ part }) => isFromClient(part))) found.push(item);
   }

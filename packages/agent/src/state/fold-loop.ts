@@ -28,7 +28,7 @@ import { decodeCommand } from './commands.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 4, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 5, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -59,10 +59,11 @@ function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopSt
   const clipped = new Map([...compacted.clipped].filter(([id]) => has(id)));
   const replaced = new Map([...inputs.replaced].filter(([id]) => has(id)));
   const withheld = new Set([...inputs.withheld].filter(has));
+  const late = new Set([...inputs.late].filter(has));
   return {
     ...state,
     compacted: { summary, covered, clipped },
-    inputs: { ...inputs, replaced, withheld },
+    inputs: { ...inputs, replaced, withheld, late },
   };
 }
 
@@ -97,13 +98,21 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     case 'item_started':
-      if (turn === 0) return isInput(fact.kind) ? takeInput(state, fact) : state;
+      if (turn === 0) return takeItem(state, fact);
       return startItem(state, turn, attempt, fact);
     case 'compacted':
       return compact(state, fact);
     case 'branched': {
       const { model = state.branch?.model, instructions = state.branch?.instructions } = fact;
       return { ...state, branch: { agent: state.agent, model, instructions } };
+    }
+    case 'response_started': {
+      // The guardrails check all inputs before a request. A summary answers no input.
+      const isRequest = state.turn?.turn === turn && !state.turn.isCompaction;
+      const { inputs } = state;
+      const isOver = isRequest && inputs.late.size > 0;
+      const known = isOver ? { ...state, inputs: { ...inputs, late: new Set<ItemId>() } } : state;
+      return updateTurn(known, turn, (open) => foldTurn(open, attempt, fact));
     }
     case 'response_finished': {
       if (state.turn?.isCompaction)
@@ -141,6 +150,14 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     default:
       return updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
   }
+}
+
+/** Adds an item that is not from a turn. */
+function takeItem(state: LoopState, fact: Extract<Fact, { type: 'item_started' }>): LoopState {
+  const taken = isInput(fact.kind) ? takeInput(state, fact) : state;
+  if (state.turn?.stop === undefined) return taken;
+  const late = new Set(state.inputs.late).add(fact.itemId);
+  return { ...taken, inputs: { ...state.inputs, late } };
 }
 
 /** Adds an input. If the input names a model, that model replaces the model of the branch. */
@@ -286,13 +303,14 @@ function noteInputVerdict(
   { name, verdict, itemId, replacedBy }: GuardrailFact,
 ): InputVerdicts {
   if (itemId === undefined || verdict === 'error') return inputs;
-  const { isAnswered, replaced, withheld } = inputs;
+  const { isAnswered, replaced, withheld, late } = inputs;
   const verdicts = new Map(isAnswered ? [] : inputs.verdicts);
   return {
     verdicts: verdicts.set(verdictKey(itemId, name), verdict),
     isAnswered: false,
     replaced: replacedBy === undefined ? replaced : new Map(replaced).set(itemId, replacedBy),
     withheld: verdict === 'stop' ? new Set(withheld).add(itemId) : withheld,
+    late,
   };
 }
 
