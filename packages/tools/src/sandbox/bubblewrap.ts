@@ -19,7 +19,7 @@ import {
 } from '../contract/sandbox.ts';
 import { harmlessRepositories, watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
-import { RepositorySearch } from '../git/repositories/repository-search.ts';
+import { type FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isInside } from '../workspace/match-path.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
@@ -29,6 +29,7 @@ import { withSecondPlaces } from './places/second-places.ts';
 import { claimFolder, createPrivateFolder, isAway } from './private/private-folder.ts';
 import {
   findUnfinished,
+  isOneOf,
   noteRunning,
   type UnfinishedCommands,
 } from './private/unfinished-commands.ts';
@@ -172,6 +173,8 @@ class Bubblewrap implements Sandbox {
   readonly #plans = new Map<string, SharedPlan>();
   /** The workspaces whose unfinished commands this sandbox has checked. */
   readonly #searched = new Set<string>();
+  /** The repositories before a command whose check was not complete, by workspace. */
+  readonly #unchecked = new Map<string, readonly FoundRepository[]>();
   readonly #repositories = new RepositorySearch();
   readonly #packages = new PackageRepositories(this.#repositories);
 
@@ -249,8 +252,13 @@ class Bubblewrap implements Sandbox {
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.
           const notes = [...changed, ...(created ? await created.finish() : [])];
+          if (created && !created.isComplete()) {
+            this.#unchecked.set(root, plan.repositories);
+            return notes;
+          }
           shared.unfinished?.forget();
           if (canChange) this.#searched.add(root);
+          if (canChange) this.#unchecked.delete(root);
           return notes;
         } finally {
           this.#leave(root, shared);
@@ -318,7 +326,11 @@ class Bubblewrap implements Sandbox {
     );
     const isFirst = canChange && !this.#searched.has(root);
     const unfinished = isFirst ? findUnfinished(home, homePrefix, root) : undefined;
-    const known = guards.repositories.filter((one) => unfinished?.wasKnown(one) ?? true);
+    const earlier = this.#unchecked.get(root);
+    const known = guards.repositories.filter(
+      (one) =>
+        (unfinished?.wasKnown(one) ?? true) && (earlier === undefined || isOneOf(earlier, one)),
+    );
     const about = { root, known, guarded: readOnlyPaths(guards), search: repositories };
     const harmless = harmlessRepositories(about);
     const forget = canChange ? noteRunning(home, { root, known }) : undefined;

@@ -6,7 +6,13 @@ import { begunNames, riskOfBegun } from './begun-work.ts';
 import { changedIndexes, type Indexes, indexesOf } from './changed-indexes.ts';
 import type { PackageCheck, PackageRepositories } from './package-repositories.ts';
 import { packagesName } from './read-folder.ts';
-import { makeReadable, type Risk, removeRisk } from './remove-risk.ts';
+import {
+  describeRemoved,
+  makeReadable,
+  type Removed,
+  type Risk,
+  removeRisk,
+} from './remove-risk.ts';
 import {
   type FoundRepositories,
   type FoundRepository,
@@ -24,6 +30,8 @@ export interface RepositoryWatch {
    * files.
    */
   finish(): Promise<readonly string[]>;
+  /** True if the last check was complete. Otherwise, the workspace can contain repositories that it did not find. */
+  isComplete(): boolean;
 }
 
 interface WatchOptions {
@@ -83,24 +91,20 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   checkLater(everyMs);
   const renameNow = () => renameNew(options, before);
   open.add(renameNow);
-  const removeAll = async (risks: readonly Risk[]) => {
-    const notes: string[] = [];
-    for (const risk of risks) notes.push(await removeRisk(root, risk));
-    return notes;
-  };
   /** The `node_modules` folders that exist after the command. */
   let folders: readonly string[] = [];
+  let isComplete = false;
   const checkPackages = async (
     survey: (packages: readonly string[]) => Promise<FoundRepositories>,
   ): Promise<PackageCheck> => {
     // Known repositories stay known, even if the search cannot reach them now.
     const known = options.known.filter(({ folder }) => isInPackages(root, folder));
     try {
-      const all = await surveyAll(root, () => survey(folders));
-      const risks = await risksOf(all, options);
+      const removed = { renamed: [], failed: [] };
+      const { all, risks } = await removeNew(options, removed, () => survey(folders));
+      const notes = [...problemOf(all), ...describeRemoved(removed)];
       const others = new Set([...risks, ...known].map(({ folder }) => folder));
       const found = [...known, ...all.found.filter(({ folder }) => !others.has(folder))];
-      const notes = [...problemOf(all), ...(await removeAll(risks))];
       return { found, problem: all.problem, notes };
     } catch (error) {
       return { found: known, notes: [cannotCheck(error)] };
@@ -108,6 +112,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   };
   return {
     blocked: controller.signal,
+    isComplete: () => isComplete,
     async finish() {
       isOver = true;
       clearTimeout(timer);
@@ -118,10 +123,12 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
           ...(await changedIndexes(options, before)),
           ...risksOfBegun(before, options),
         ];
-        const all = await surveyAll(root, async () => search.survey(root));
+        const removed = { renamed: [], failed: [] };
+        for (const risk of changed) await removeRisk(root, risk, removed);
+        const { all } = await removeNew(options, removed, async () => search.survey(root));
         folders = all.packages;
-        notes.push(...problemOf(all));
-        notes.push(...(await removeAll([...changed, ...(await risksOf(all, options))])));
+        isComplete = all.problem === undefined;
+        notes.push(...problemOf(all), ...describeRemoved(removed));
       } catch (error) {
         notes.push(cannotCheck(error));
       }
@@ -129,6 +136,33 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
     },
   };
+}
+
+/** Maximum number of searches. Each search except the last one renames about 2,000 repositories. */
+const maxSearches = 25;
+
+/**
+ * Searches for new repositories and renames those with risks. A search finds a limited number of repositories. The
+ * function therefore searches again until a search finds all. Returns the last search, and all risks.
+ */
+async function removeNew(
+  options: WatchOptions,
+  removed: Removed,
+  survey: () => Promise<FoundRepositories>,
+): Promise<{ readonly all: FoundRepositories; readonly risks: readonly Risk[] }> {
+  const { root } = options;
+  const risks = new Map<string, Risk>();
+  for (let searches = 1; ; searches++) {
+    const all = await surveyAll(root, survey);
+    const before = risks.size;
+    for (const risk of await risksOf(all, options)) {
+      const key = [risk.folder, ...risk.names].join('/');
+      if (!risks.has(key)) await removeRisk(root, risk, removed);
+      risks.set(key, risk);
+    }
+    const isOver = !all.isCut || risks.size === before || searches === maxSearches;
+    if (isOver) return { all, risks: [...risks.values()] };
+  }
 }
 
 /** For each running command, a function that renames the new repositories of its workspace. */
@@ -144,16 +178,22 @@ export function renameNewRepositories(): readonly string[] {
 }
 
 function renameNew(options: WatchOptions, before: Indexes): readonly string[] {
-  const begun = risksOfBegun(before, options).flatMap(pathsOf);
-  const repositories = options.search.survey(options.root).found.flatMap((one) => {
-    const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, one.folder, kind);
-    const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ofBare : [])];
-    return pathsOf({ folder: one.folder, names });
-  });
-  return [...begun, ...repositories].map(
-    (path) =>
-      `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${moveAway(path) ?? 'it could not be renamed'}`,
-  );
+  const notes = risksOfBegun(before, options).flatMap(pathsOf).map(renameNowAndTell);
+  for (let searches = 1; searches <= maxSearches; searches++) {
+    const { found, isCut } = options.search.survey(options.root);
+    const paths = found.flatMap((one) => {
+      const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, one.folder, kind);
+      const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ofBare : [])];
+      return pathsOf({ folder: one.folder, names });
+    });
+    notes.push(...paths.map(renameNowAndTell));
+    if (!isCut || paths.length === 0) break;
+  }
+  return notes;
+}
+
+function renameNowAndTell(path: string): string {
+  return `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${moveAway(path) ?? 'it could not be renamed'}`;
 }
 
 function pathsOf({ folder, names }: Pick<Risk, 'folder' | 'names'>): readonly string[] {
@@ -224,8 +264,9 @@ async function risksOf(
     if (isBare) {
       const why = isKnown(options, folder, 'isBare')
         ? await riskOfChanged(folder, 'isBare', options)
-        : await riskOfBare(folder, options);
-      if (why !== undefined) risks.push({ folder, names: ofBare, why });
+        : (isTooMany ?? (await riskOfBare(folder, options)));
+      const names = why === isTooMany ? ['HEAD'] : ofBare;
+      if (why !== undefined) risks.push({ folder, names, why });
     }
   }
   return risks;

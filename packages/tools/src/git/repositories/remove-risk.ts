@@ -87,8 +87,33 @@ export async function makeReadable(root: string, folder: string): Promise<void> 
   await within(root, folder, async () => {}).catch(() => {});
 }
 
-/** Renames the risky entries. Returns a sentence for the model about the result. */
-export async function removeRisk(root: string, { folder, names, why }: Risk): Promise<string> {
+/** Sentences for the model about renamed entries, and about entries that could not be renamed. */
+export interface Removed {
+  readonly renamed: string[];
+  readonly failed: string[];
+}
+
+/** Maximum number of sentences of each kind in the result of a command, which can create thousands of repositories. */
+const maxSentences = 10;
+
+/** Returns the sentences for the model. If there are many, it returns some of them, and the number of the others. */
+export function describeRemoved({ renamed, failed }: Removed): readonly string[] {
+  const first = (all: readonly string[], what: string) => {
+    const left = all.length - maxSentences;
+    return [...all.slice(0, maxSentences), ...(left > 0 ? [`${left} more ${what}`] : [])];
+  };
+  return [
+    ...first(failed, 'repositories run programs and could not be renamed. Tell the user'),
+    ...first(renamed, 'repositories were renamed to .blocked-by-sandbox-. Tell the user'),
+  ];
+}
+
+/** Renames the risky entries, and adds a sentence about the result. */
+export async function removeRisk(
+  root: string,
+  { folder, names, why }: Risk,
+  removed: Removed,
+): Promise<void> {
   const shown = relative(root, folder);
   try {
     const renamed: string[] = [];
@@ -98,8 +123,12 @@ export async function removeRisk(root: string, { folder, names, why }: Risk): Pr
         if (away !== undefined) renamed.push(`${name} to ${away}`);
       }
     });
-    return `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because git would run programs of a repository that the command created: ${why}. Tell the user`;
+    removed.renamed.push(
+      `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because git would run programs of a repository that the command created: ${why}. Tell the user`,
+    );
   } catch {
-    return `The command created a repository in ${shown} that makes git run programs: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`;
+    removed.failed.push(
+      `The command created a repository in ${shown} that makes git run programs: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
+    );
   }
 }

@@ -52,6 +52,8 @@ export interface FoundRepositories {
   readonly packages: readonly string[];
   /** Folders of this user that cannot be listed. */
   readonly unlisted: readonly string[];
+  /** True if the search stopped because it found too many repositories. The others are unknown. */
+  readonly isCut: boolean;
   /** The reason why the search may have missed repositories. Undefined if it found all. */
   readonly problem?: SandboxError | undefined;
 }
@@ -154,7 +156,7 @@ export class RepositorySearch {
       if (folder.hasPackages && !this.#searchesPackages) packages.push(join(path, packagesName));
     }
     this.#known = read;
-    return { found, packages, unlisted, problem };
+    return { found, packages, unlisted, isCut: found.length > maxFound, problem };
   }
 
   /** Returns the index of a repository. `git` is the git folder of that repository. */

@@ -50,16 +50,21 @@ export function findUnfinished(
   });
   if (notes.length === 0) return undefined;
   return {
-    wasKnown: ({ folder: at, isBare, hasGit }) =>
-      notes.every(({ note }) =>
-        note.known.some(
-          (one) => one.folder === at && (one.isBare || !isBare) && (one.hasGit || !hasGit),
-        ),
-      ),
+    wasKnown: (one) => notes.every(({ note }) => isOneOf(note.known, one)),
     forget: () => {
       for (const { file } of notes) rmSync(file, { force: true });
     },
   };
+}
+
+/** True if the list contains a repository in this folder, of the same kinds. */
+export function isOneOf(
+  all: readonly FoundRepository[],
+  { folder, isBare, hasGit }: FoundRepository,
+): boolean {
+  return all.some(
+    (one) => one.folder === folder && (one.isBare || !isBare) && (one.hasGit || !hasGit),
+  );
 }
 
 function nameOf(root: string): string {

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  type AttackedAgent,
+  attackAgent,
+  endAgents,
+  sandboxUsers,
+} from '../testing/sandbox/use-sandbox.ts';
+
+endAgents();
+
+// A command creates more repositories or folders than a search finds. The user then works in one of them.
+
+const hostile = (folder: string) =>
+  `git init -q ${folder}; git -C ${folder} config core.fsmonitor "$PWD/evil.sh"`;
+
+function prepare({ write, workspace, outside }: AttackedAgent): void {
+  write(workspace, { 'evil.sh': `#!/bin/sh\ntouch '${outside}/ran'\n` });
+  execFileSync('chmod', ['755', join(workspace, 'evil.sh')]);
+}
+
+function gitStatus(cwd: string): void {
+  try {
+    execFileSync('git', ['-c', 'safe.directory=*', 'status'], { cwd, stdio: 'ignore' });
+  } catch {
+    // The folder is not a repository any more.
+  }
+}
+
+describe.for(sandboxUsers)('a command of %s', (user) => {
+  test.for([
+    ['repositories', 'seq -f a%g/.git 1 2100 | xargs mkdir -p'],
+    [
+      'bare repositories',
+      'for n in $(seq 1 2100); do echo a$n/objects a$n/refs a$n/HEAD a$n/config; done | xargs mkdir -p',
+    ],
+  ])('18.958: attack: creates a repository behind many %s', async ([, many = ''], context) => {
+    const agent = await attackAgent(user, context);
+    prepare(agent);
+    const text = await agent.run(`${many}; mkdir -p b/c/d; ${hostile('b/c/d/sub')}`);
+    gitStatus(join(agent.workspace, 'b/c/d/sub'));
+    expect(readdirSync(agent.outside), text).toEqual([]);
+    expect(existsSync(join(agent.workspace, 'b/c/d/sub/.git'))).toBe(false);
+    expect(text).toContain('more repositories were renamed');
+    expect(text.length).toBeLessThan(10_000);
+  });
+});
+
+test('18.959: attack: a command creates a repository in a folder that the user must rename', async (context) => {
+  const { findSandbox } = await import('./find-sandbox.ts');
+  const agent = await attackAgent('self', context);
+  prepare(agent);
+  const found = await findSandbox({});
+  if (found.sandbox === undefined) return context.skip(found.reason);
+  const { sandbox } = found;
+  const run = async (command: string) => {
+    const { program, args, env, fds, finish } = await sandbox.prepare({
+      ...{ root: agent.workspace, env: { PATH: process.env['PATH'] ?? '' } },
+      command: ['sh', '-c', command],
+    });
+    try {
+      execFileSync(program, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe', ...fds] });
+    } finally {
+      notes = (await finish()).join('\n');
+    }
+  };
+  let notes = '';
+  const odd = `$(printf 'many\\377')`;
+  await run(`mkdir "${odd}"; ${hostile('sub')}; mv sub "${odd}"`);
+  expect(notes).toContain('cannot check which repositories the command created. Tell the user');
+  await expect(run('true')).rejects.toThrow('the name of its folder is no text');
+  execFileSync('sh', ['-c', 'mv many* seven'], { cwd: agent.workspace });
+  await run('true');
+  sandbox.close();
+  gitStatus(join(agent.workspace, 'seven/sub'));
+  expect(readdirSync(agent.outside), notes).toEqual([]);
+});
