@@ -17,7 +17,8 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
-import { harmlessRepositories, watchRepositories } from '../git/repositories/new-repositories.ts';
+import { harmlessRepositories } from '../git/repositories/judge-repositories.ts';
+import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
 import { type FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isInside } from '../workspace/match-path.ts';

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { harmlessRepositories, watchRepositories } from './new-repositories.ts';
+import { harmlessRepositories } from './judge-repositories.ts';
+import { watchRepositories } from './new-repositories.ts';
 import { PackageRepositories } from './package-repositories.ts';
 import { RepositorySearch } from './repository-search.ts';
 

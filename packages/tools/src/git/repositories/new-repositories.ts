@@ -1,9 +1,15 @@
 import { join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
-import { isInside } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
-import { begunNames, riskOfBegun } from './begun-work.ts';
 import { changedIndexes, type Indexes, indexesOf } from './changed-indexes.ts';
+import {
+  isKnown,
+  type JudgeOptions,
+  ofBare,
+  type RepositoryKind,
+  risksOf,
+  risksOfBegun,
+} from './judge-repositories.ts';
 import type { PackageCheck, PackageRepositories } from './package-repositories.ts';
 import { packagesName } from './read-folder.ts';
 import {
@@ -13,13 +19,7 @@ import {
   type Risk,
   removeRisk,
 } from './remove-risk.ts';
-import {
-  type FoundRepositories,
-  type FoundRepository,
-  maxRepositories,
-  type RepositorySearch,
-} from './repository-search.ts';
-import { riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
+import type { FoundRepositories } from './repository-search.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -34,18 +34,7 @@ export interface RepositoryWatch {
   isComplete(): boolean;
 }
 
-interface WatchOptions {
-  /** The real path of the workspace. */
-  readonly root: string;
-  /** True if the command has access to the network. */
-  readonly network: boolean;
-  /** The repositories that existed before the command. Commands cannot change their settings. */
-  readonly known: readonly FoundRepository[];
-  /** The paths that the sandbox really guards, so that no command can change them. */
-  readonly guarded: readonly string[];
-  /** The result of `harmlessRepositories` for the known repositories. */
-  readonly harmless: Promise<ReadonlySet<string>>;
-  readonly search: RepositorySearch;
+interface WatchOptions extends JudgeOptions {
   /** Searches the `node_modules` folders. */
   readonly packages: PackageRepositories;
   /** Time between two checks while the command runs. Default: 1 s. */
@@ -200,9 +189,6 @@ function pathsOf({ folder, names }: Pick<Risk, 'folder' | 'names'>): readonly st
   return names.map((name) => join(folder, name)).filter((path) => entryOf(path) !== undefined);
 }
 
-/** The entries of a bare repository without which git runs no programs. */
-const ofBare = ['config', 'hooks', 'commondir', 'index', ...begunNames];
-
 function isInPackages(root: string, folder: string): boolean {
   return relative(root, folder).split(sep).includes(packagesName);
 }
@@ -238,85 +224,4 @@ async function surveyAll(
     if (all.unlisted[0] === unlisted[0]) break;
   }
   return all;
-}
-
-function isKnown({ root, known }: WatchOptions, folder: string, kind: RepositoryKind): boolean {
-  return folder === root || known.some((one) => one.folder === folder && one[kind]);
-}
-
-/** Returns the new repositories that make git run programs. */
-async function risksOf(
-  { found }: FoundRepositories,
-  options: WatchOptions,
-): Promise<readonly Risk[]> {
-  const risks: Risk[] = [];
-  // Before the command, there were fewer repositories. A new repository could have a submodule that the
-  // search did not reach.
-  const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
-  for (const { folder, isBare, hasGit } of found) {
-    if (hasGit) {
-      const git = join(folder, '.git');
-      const why = isKnown(options, folder, 'hasGit')
-        ? await riskOfChanged(folder, 'hasGit', options)
-        : (isTooMany ?? (await riskOfGit(git, options)));
-      if (why !== undefined) risks.push({ folder, names: ['.git'], why });
-    }
-    if (isBare) {
-      const why = isKnown(options, folder, 'isBare')
-        ? await riskOfChanged(folder, 'isBare', options)
-        : (isTooMany ?? (await riskOfBare(folder, options)));
-      const names = why === isTooMany ? ['HEAD'] : ofBare;
-      if (why !== undefined) risks.push({ folder, names, why });
-    }
-  }
-  return risks;
-}
-
-/**
- * Checks a known repository again. The guards of the sandbox should keep commands from changing it, and this check
- * does not depend on them. It cannot check a repository that already had settings which run programs.
- */
-async function riskOfChanged(
-  folder: string,
-  kind: RepositoryKind,
-  options: WatchOptions,
-): Promise<string | undefined> {
-  const wasHarmless = (await options.harmless).has(repositoryKey(folder, kind));
-  return wasHarmless ? riskOfKnown(folder, kind, options) : undefined;
-}
-
-type RepositoryKind = 'isBare' | 'hasGit';
-
-function repositoryKey(folder: string, kind: RepositoryKind): string {
-  return `${kind} ${folder}`;
-}
-
-/** Returns the keys of the known repositories that are harmless. Wait for the result before a command starts. */
-export async function harmlessRepositories(
-  options: Pick<WatchOptions, 'root' | 'known' | 'guarded' | 'search'>,
-): Promise<ReadonlySet<string>> {
-  const harmless = new Set<string>();
-  for (const { folder, isBare, hasGit } of options.known) {
-    const kinds = [...(isBare ? ['isBare' as const] : []), ...(hasGit ? ['hasGit' as const] : [])];
-    for (const kind of kinds)
-      if ((await riskOfKnown(folder, kind, options)) === undefined)
-        harmless.add(repositoryKey(folder, kind));
-  }
-  return harmless;
-}
-
-/**
- * Returns the unfinished rebases and similar operations of a command that would be dangerous for the user to
- * continue. The command's own rebase runs in the sandbox, but the user's `--continue` does not. No command can
- * change an operation that the sandbox guards, because it existed before.
- */
-function risksOfBegun(before: Indexes, { guarded }: WatchOptions): readonly Risk[] {
-  const risks: Risk[] = [];
-  for (const folder of before.keys())
-    for (const name of begunNames) {
-      const isGuarded = guarded.some((path) => isInside(path, join(folder, name)));
-      const why = isGuarded ? undefined : riskOfBegun(folder, name);
-      if (why !== undefined) risks.push({ folder, names: [name], why });
-    }
-  return risks;
 }

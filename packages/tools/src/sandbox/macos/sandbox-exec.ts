@@ -7,10 +7,8 @@ import type {
   SandboxRequest,
   SandboxSearch,
 } from '../../contract/sandbox.ts';
-import {
-  harmlessRepositories,
-  watchRepositories,
-} from '../../git/repositories/new-repositories.ts';
+import { harmlessRepositories } from '../../git/repositories/judge-repositories.ts';
+import { watchRepositories } from '../../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from '../command-limits.ts';

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { isInside } from '../../workspace/match-path.ts';
+import { begunNames, riskOfBegun } from './begun-work.ts';
+import type { Indexes } from './changed-indexes.ts';
+import type { Risk } from './remove-risk.ts';
+import {
+  type FoundRepositories,
+  type FoundRepository,
+  maxRepositories,
+  type RepositorySearch,
+} from './repository-search.ts';
+import { riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
+
+/** What the checks of repositories need to know about a command. */
+export interface JudgeOptions {
+  /** The real path of the workspace. */
+  readonly root: string;
+  /** True if the command has access to the network. */
+  readonly network: boolean;
+  /** The repositories that existed before the command. Commands cannot change their settings. */
+  readonly known: readonly FoundRepository[];
+  /** The paths that the sandbox really guards, so that no command can change them. */
+  readonly guarded: readonly string[];
+  /** The result of `harmlessRepositories` for the known repositories. */
+  readonly harmless: Promise<ReadonlySet<string>>;
+  readonly search: RepositorySearch;
+}
+
+/** The entries of a bare repository without which git runs no programs. */
+export const ofBare: readonly string[] = ['config', 'hooks', 'commondir', 'index', ...begunNames];
+
+/** True if a repository existed before the command. */
+export function isKnown(
+  { root, known }: Pick<JudgeOptions, 'root' | 'known'>,
+  folder: string,
+  kind: RepositoryKind,
+): boolean {
+  return folder === root || known.some((one) => one.folder === folder && one[kind]);
+}
+
+/** Returns the new repositories that make git run programs. */
+export async function risksOf(
+  { found }: FoundRepositories,
+  options: JudgeOptions,
+): Promise<readonly Risk[]> {
+  const risks: Risk[] = [];
+  // Before the command, there were fewer repositories. A new repository could have a submodule that the
+  // search did not reach.
+  const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
+  for (const { folder, isBare, hasGit } of found) {
+    if (hasGit) {
+      const git = join(folder, '.git');
+      const why = isKnown(options, folder, 'hasGit')
+        ? await riskOfChanged(folder, 'hasGit', options)
+        : (isTooMany ?? (await riskOfGit(git, options)));
+      if (why !== undefined) risks.push({ folder, names: ['.git'], why });
+    }
+    if (isBare) {
+      const why = isKnown(options, folder, 'isBare')
+        ? await riskOfChanged(folder, 'isBare', options)
+        : (isTooMany ?? (await riskOfBare(folder, options)));
+      const names = why === isTooMany ? ['HEAD'] : ofBare;
+      if (why !== undefined) risks.push({ folder, names, why });
+    }
+  }
+  return risks;
+}
+
+/**
+ * Checks a known repository again. The guards of the sandbox should keep commands from changing it, and this check
+ * does not depend on them. It cannot check a repository that already had settings which run programs.
+ */
+async function riskOfChanged(
+  folder: string,
+  kind: RepositoryKind,
+  options: JudgeOptions,
+): Promise<string | undefined> {
+  const wasHarmless = (await options.harmless).has(repositoryKey(folder, kind));
+  return wasHarmless ? riskOfKnown(folder, kind, options) : undefined;
+}
+
+export type RepositoryKind = 'isBare' | 'hasGit';
+
+function repositoryKey(folder: string, kind: RepositoryKind): string {
+  return `${kind} ${folder}`;
+}
+
+/** Returns the keys of the known repositories that are harmless. Wait for the result before a command starts. */
+export async function harmlessRepositories(
+  options: Pick<JudgeOptions, 'root' | 'known' | 'guarded' | 'search'>,
+): Promise<ReadonlySet<string>> {
+  const harmless = new Set<string>();
+  for (const { folder, isBare, hasGit } of options.known) {
+    const kinds = [...(isBare ? ['isBare' as const] : []), ...(hasGit ? ['hasGit' as const] : [])];
+    for (const kind of kinds)
+      if ((await riskOfKnown(folder, kind, options)) === undefined)
+        harmless.add(repositoryKey(folder, kind));
+  }
+  return harmless;
+}
+
+/**
+ * Returns the unfinished rebases and similar operations of a command that would be dangerous for the user to
+ * continue. The command's own rebase runs in the sandbox, but the user's `--continue` does not. No command can
+ * change an operation that the sandbox guards, because it existed before.
+ */
+export function risksOfBegun(
+  before: Indexes,
+  { guarded }: Pick<JudgeOptions, 'guarded'>,
+): readonly Risk[] {
+  const risks: Risk[] = [];
+  for (const folder of before.keys())
+    for (const name of begunNames) {
+      const isGuarded = guarded.some((path) => isInside(path, join(folder, name)));
+      const why = isGuarded ? undefined : riskOfBegun(folder, name);
+      if (why !== undefined) risks.push({ folder, names: [name], why });
+    }
+  return risks;
+}
