@@ -27,7 +27,8 @@ export async function startOpenRouter({ exchange, returned }: OpenRouterOptions 
   const bodies: string[] = [];
   const answers: { readonly status: number; readonly body: string; readonly location?: string }[] =
     [];
-  const server = createServer(async (request, response) => {
+  // A connection stays open on a machine that stops for some seconds.
+  const server = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     if (url.pathname === '/auth') {
       const callback = new URL(url.searchParams.get('callback_url') ?? '');

@@ -60,7 +60,9 @@ const overSocket =
   ({ method = 'GET', path, headers = {}, body, signal }) =>
     new Promise((resolve, reject) => {
       const target = { port, host: '127.0.0.1', path: `${basePath}${path}`, method, headers };
-      const sending = nodeRequest({ ...target, ...(signal && { signal }) }, (incoming) => {
+      // Each request has a connection of its own, because a server closes a connection that waits too long.
+      const options = { ...target, agent: false as const, ...(signal && { signal }) };
+      const sending = nodeRequest(options, (incoming) => {
         const { statusCode: status = 0, headers: received } = incoming;
         const pairs = Object.entries(received).map(([name, value]) => [name, String(value)]);
         const isEmpty = status === 204 || status === 304;
