@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HttpRequest, HttpResponse, OnBytes } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { isCardRoute } from '../routes/a2a/a2a-routes.ts';
@@ -9,6 +10,7 @@ import { type AccessPolicy, checkAccess } from './access/check-access.ts';
 import type { CopyLimits } from './access/copy-limit.ts';
 import { restrictedName, shareOf } from './access/fair-share.ts';
 import { ReceivedBodies } from './access/received-bodies.ts';
+import { UnknownReads } from './access/unknown-reads.ts';
 import {
   bodyTimeout,
   bodyTooLarge,
@@ -62,6 +64,8 @@ export class HttpApp {
   /** The callers of the files that are being received. Undefined stands for full access. */
   readonly #uploads: (string | undefined)[] = [];
   readonly #received: ReceivedBodies;
+  /** The requests for public A2A cards. Each of them reads the list of agents. */
+  readonly #publicCards = new UnknownReads(1);
 
   constructor(options: HttpAppOptions) {
     this.#options = options;
@@ -107,7 +111,10 @@ export class HttpApp {
     try {
       const bytes = await this.#readBody(exchange, found.route, received?.onBytes);
       const input = { params: found.params, query: target?.query ?? {}, bytes };
-      await handleRoute(found.route, exchange, input, this.#options, received?.release);
+      const handle = () =>
+        handleRoute(found.route, exchange, input, this.#options, received?.release);
+      if (found.route.access !== 'public' || !isCardRoute(found.route)) return await handle();
+      await this.#publicCards.run(() => nextTurn().then(handle));
     } finally {
       received?.release();
     }

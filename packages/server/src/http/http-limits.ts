@@ -36,7 +36,10 @@ export interface HttpLimits {
   readonly longPollTimeoutMs: number;
   /** Maximum time that a connection stays open without a request. Default: 72 s. */
   readonly idleTimeoutMs: number;
-  /** Maximum rate of requests per token, or per address if there is no token. Default: 1,000 per second. */
+  /**
+   * Maximum rate of requests per token, or per address if there is no token. Each path that needs no token has a rate
+   * of its own. Default: 1,000 per second.
+   */
   readonly requestsPerSecond: number;
   /** Maximum number of requests in one burst. Default: 5,000. */
   readonly requestBurst: number;

@@ -25,7 +25,9 @@ export interface RouteServices {
   readonly log: Log;
   readonly clock: Clock;
   /** Reports whether the stores accept writes. Default: unknown; the server then counts as ready. */
-  readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
+  readonly storage?:
+    | Pick<StorageHealth, 'report' | 'assertWritable' | 'assertReadable'>
+    | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
   /** What the MCP endpoint offers in addition to the agents. Default: nothing. */

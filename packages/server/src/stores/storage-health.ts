@@ -22,6 +22,8 @@ const failures: Readonly<Record<string, Failure>> = {
 
 /** The minimum time between two probes while writes fail, in milliseconds. */
 const probeMs = 1000;
+/** The time for which the answer of a check whether the stores can be read is valid, in milliseconds. */
+const checkMs = 1000;
 /** The content of a probe. It is larger than the space that can remain free in a page or on a full disk. */
 const probeText = 'x'.repeat(2 ** 16);
 
@@ -35,6 +37,9 @@ export class StorageHealth {
   #failure: Failure | undefined;
   #probing: Promise<void> | undefined;
   #probedAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<ServerError | undefined> | undefined;
+  /** The answer of the last check whether the stores can be read. */
+  #lastRead: { readonly at: number; readonly error: ServerError | undefined } | undefined;
 
   constructor(options: StorageHealthOptions) {
     this.#options = options;
@@ -75,6 +80,34 @@ export class StorageHealth {
     );
   }
 
+  /**
+   * Throws `unavailable` if the stores cannot be read. Any client can ask, even without a token, so all of them share
+   * one check while it runs and for a second after it.
+   */
+  async assertReadable(): Promise<void> {
+    const { clock } = this.#options;
+    const last = this.#lastRead;
+    const isRecent = last !== undefined && Math.abs(clock.now() - last.at) < checkMs;
+    if (!isRecent)
+      this.#reading ??= this.#read().then((error) => {
+        this.#reading = undefined;
+        this.#lastRead = { at: clock.now(), error };
+        return error;
+      });
+    const error = isRecent ? last.error : await this.#reading;
+    if (error !== undefined) throw error;
+  }
+
+  async #read(): Promise<ServerError | undefined> {
+    const { log, rows } = this.#options;
+    try {
+      await Promise.all([rows.list('agents', { limit: 1 }), log.list({ limit: 1 })]);
+      return undefined;
+    } catch (error) {
+      return notReadable(error);
+    }
+  }
+
   /** Writes test data to both stores and removes it again. */
   async #probe(): Promise<void> {
     const { log, rows, onDiagnostic } = this.#options;
@@ -93,6 +126,12 @@ export class StorageHealth {
       this.report(error);
     }
   }
+}
+
+function notReadable(cause: unknown): ServerError {
+  const reason = 'its log or its rows cannot be read';
+  const message = `The server is not ready: ${reason}. The server log has details`;
+  return new ServerError('unavailable', message, {}, { cause, details: { reason } });
 }
 
 /**

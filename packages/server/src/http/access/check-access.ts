@@ -67,7 +67,7 @@ export async function checkAccess(
   if (policy.clientAddress !== undefined)
     exchange.address = policy.clientAddress(incomingRequest(request)) || address;
   exchange.caller = `address ${exchange.address}`;
-  exchange.grant = await authorize(exchange, policy, isPublic);
+  exchange.grant = await authorize(exchange, policy, isPublic ? route.path : undefined);
   exchange.markAdmitted();
   if (!isPublic) admitConnection(request.source, exchange);
   checkRights(exchange.grant, request.method, route);
@@ -108,14 +108,15 @@ function checkEncoding(encoding: string | undefined): void {
 
 /**
  * Authenticates the caller and counts the request. The rate limit applies per token, or per address for a
- * request without a token.
+ * request without a token. For a public route, it applies per address and path.
  */
 async function authorize(
   exchange: HttpExchange,
   policy: AccessPolicy,
-  isPublic: boolean,
+  publicPath: string | undefined,
 ): Promise<Grant> {
   const { rateLimit, tokens } = policy;
+  const isPublic = publicPath !== undefined;
   const token = isPublic ? undefined : readToken(exchange.request.headers);
   const grant = token === undefined ? undefined : await findGrant(token, exchange, policy);
   if (token !== undefined && grant !== undefined) {
@@ -134,7 +135,8 @@ async function authorize(
     };
     exchange.isUserAdmitted = async () => (await exchange.currentGrant()) !== undefined;
   }
-  rateLimit.take(exchange.caller);
+  // Requests for one public path leave the others available, for example health checks behind the same proxy.
+  rateLimit.take(isPublic ? `${exchange.caller} ${publicPath}` : exchange.caller);
   if (access !== undefined) return grantOf(access);
   if (isPublic) return fullGrant;
   if (tokens.isRequired || policy.authorize !== undefined) {
@@ -199,7 +201,9 @@ async function findGrant(
   const isPlausible = token.length > 0 && token.length <= maxTokenLength;
   const operator = isPlausible ? tokens.operatorGrant(token) : undefined;
   if (operator !== undefined) return operator;
-  const issued = isPlausible ? await tokens.issuedGrant(token) : undefined;
+  const issued = isPlausible
+    ? await tokens.issuedGrant(token, guessLimit.isReached(address))
+    : undefined;
   if (issued !== undefined) return issued;
   if (!tokens.isRequired && request.headers['x-agent-api-key'] === undefined) return undefined;
   guessLimit.failed(address);

@@ -36,6 +36,11 @@ export class RateLimit {
     bucket.tokens -= 1;
   }
 
+  /** Returns true if the caller's bucket is empty. */
+  isReached(caller: string): boolean {
+    return this.#filled(caller).tokens < 1;
+  }
+
   #filled(caller: string): Bucket {
     const now = this.#clock.now();
     const { tokens, at } = this.#buckets.get(caller) ?? { tokens: this.#burst, at: now };
@@ -64,6 +69,11 @@ export class GuessLimit {
   /** Counts a wrong token. Throws `rate_limited` if the address has sent too many wrong tokens. */
   failed(address: string): void {
     this.#failures.take(networkOf(address));
+  }
+
+  /** Returns true if the address has sent too many wrong tokens. */
+  isReached(address: string): boolean {
+    return this.#failures.isReached(networkOf(address));
   }
 }
 

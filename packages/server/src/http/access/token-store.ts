@@ -5,6 +5,7 @@ import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant, type Scope } from '../../contract/service.ts';
 import { markKeyRevoked } from '../../stores/agent-keys.ts';
 import { fromTokenRow, readTokens, type StoredToken, toTokenRow } from '../../stores/token-rows.ts';
+import { UnknownReads } from './unknown-reads.ts';
 
 /** Minimum length of an operator token. 32 hexadecimal digits are 128 random bits. */
 const minTokenLength = 32;
@@ -14,6 +15,15 @@ const minTokenLength = 32;
  */
 const minDifferentCharacters = 8;
 const maxTokenLength = 4096;
+
+/** Matches the texts of all issued tokens and agent keys. Any other text cannot be in the store. */
+const issuedForm = /^mr_[\w-]{43}$/;
+
+/** Maximum number of look-ups of unknown tokens that run at the same time. A store has at least 4 connections. */
+const maxLookups = 2;
+
+/** Maximum number of tokens whose look-ups do not wait for those of unknown tokens. */
+const maxKnown = 10_000;
 
 /** A token as clients receive it, without its secret text. */
 export type TokenInfo = Omit<StoredToken, 'isGuarded'>;
@@ -47,6 +57,12 @@ export class TokenStore {
   /** True if every request needs a token. */
   readonly isRequired: boolean;
   readonly #onRevoked: ((id: string) => void)[] = [];
+  readonly #lookups = new UnknownReads(maxLookups);
+  /**
+   * The ids of tokens that were valid at their last look-up. The last used one comes last. The store reads them again
+   * for each request, because another server can revoke them.
+   */
+  readonly #known = new Set<string>();
 
   constructor(rows: Rows, operators: readonly string[] | 'none', clock: Pick<Clock, 'now'>) {
     if (operators !== 'none') assertOperatorTokens(operators);
@@ -94,13 +110,25 @@ export class TokenStore {
     return isOperator ? fullGrant : undefined;
   }
 
-  /** Returns the rights of an issued token. Returns undefined if the token is unknown, expired or refused. */
-  async issuedGrant(token: string): Promise<Grant | undefined> {
+  /**
+   * Returns the rights of an issued token. Returns undefined if the token is unknown, expired or refused. Clients can
+   * send any number of wrong tokens, so the look-ups of unknown tokens wait for each other. `isSuspect` is true for an
+   * address that sent many wrong tokens.
+   */
+  async issuedGrant(token: string, isSuspect = false): Promise<Grant | undefined> {
+    if (!issuedForm.test(token)) return undefined;
     const hash = hashOf(token);
-    const row = await this.#rows.get('tokens', hash.toString('hex'));
+    const id = hash.toString('hex');
+    const read = () => this.#rows.get('tokens', id);
+    const row = await (this.#known.has(id) ? read() : this.#lookups.run(read, isSuspect));
     const isMatch = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
     const stored = isMatch ? fromTokenRow(row) : undefined;
-    return stored && this.#isValid(stored) ? stored : undefined;
+    this.#known.delete(id);
+    if (stored === undefined || !this.#isValid(stored)) return undefined;
+    this.#known.add(id);
+    const [oldest] = this.#known;
+    if (oldest !== undefined && this.#known.size > maxKnown) this.#known.delete(oldest);
+    return stored;
   }
 
   /** Returns true if a token with this id is valid now. Another server may have revoked it. */

@@ -1,0 +1,213 @@
+import { memoryLog, systemClock } from '@millrace/log';
+import { TestClock } from '@millrace/log/suite';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Rows, Table } from '../../contract/rows.ts';
+import { fullGrant } from '../../contract/service.ts';
+import { createServer } from '../../create-server.ts';
+import { memoryRows } from '../../rows/memory-rows.ts';
+import { startTestServer, testToken } from '../../testing/servers/test-server.ts';
+import { createToken, TokenStore } from './token-store.ts';
+import { UnknownReads } from './unknown-reads.ts';
+
+// A client without a valid token sends requests with wrong tokens. The server reads each of them in its store, which
+// can be a database with few connections.
+
+const operator = testToken('operator');
+
+/** Rows that count the reads of a table. They can hold the reads that begin. */
+function countedRows(table: Table) {
+  const rows = memoryRows();
+  const ids: string[] = [];
+  const state = {
+    reads: 0,
+    running: 0,
+    most: 0,
+    ids,
+    held: undefined as Promise<void> | undefined,
+  };
+  const count = async <T>(of: Table, read: () => Promise<T>): Promise<T> => {
+    if (of !== table) return read();
+    state.reads++;
+    state.running++;
+    state.most = Math.max(state.most, state.running);
+    await state.held;
+    state.running--;
+    return read();
+  };
+  const counted: Rows = {
+    get: (of, id) => {
+      if (of === table) ids.push(id);
+      return count(of, () => rows.get(of, id));
+    },
+    list: (of, query) => count(of, () => rows.list(of, query)),
+    put: (...args) => rows.put(...args),
+    delete: (...args) => rows.delete(...args),
+    claim: (...args) => rows.claim(...args),
+    close: () => rows.close(),
+  };
+  return { rows: counted, state };
+}
+
+const statusWith = async (url: string, token: string, address = '1.1.1.1') => {
+  const headers = { authorization: `Bearer ${token}`, 'x-client': address };
+  return (await fetch(`${url}/tasks`, { headers })).status;
+};
+
+const clientAddress = ({ headers }: { readonly headers: Headers }) =>
+  headers.get('x-client') ?? undefined;
+
+test('18.980: attack: texts that cannot be tokens are read in the store', async () => {
+  const { rows, state } = countedRows('tokens');
+  await using server = await startTestServer({ rows, operators: ['operator'] });
+  const wrong = ['', 'a', 'mr_', `mr_${'x'.repeat(42)}`, `mr_${'x'.repeat(44)}`, 'x'.repeat(46)];
+  for (const token of [...wrong, `mr_${'.'.repeat(43)}`])
+    expect(await statusWith(server.url, token)).toBe(401);
+  expect(state.reads).toBe(0);
+});
+
+test('18.981: attack: wrong tokens use all connections of the store', async () => {
+  const { rows, state } = countedRows('tokens');
+  const held = Promise.withResolvers<void>();
+  await using server = await startTestServer({ rows, operators: ['operator'], clientAddress });
+  const { token } = await server.options.tokens.issue({ scope: { kind: 'all' } }, fullGrant);
+  expect(await statusWith(server.url, token)).toBe(200);
+  state.most = 0;
+  state.held = held.promise;
+  const flood = Array.from({ length: 400 }, () => statusWith(server.url, createToken()));
+  await expect.poll(() => state.running).toBe(2);
+  // Those that wait are limited too.
+  let refused = 0;
+  for (const one of flood) void one.then((status) => status === 503 && refused++);
+  await expect.poll(() => refused).toBe(198);
+  expect(state.most).toBe(2);
+  // The look-up of a known token does not wait for them.
+  const known = statusWith(server.url, token);
+  await expect.poll(() => state.running).toBe(3);
+  held.resolve();
+  expect(await known).toBe(200);
+  const statuses = new Set(await Promise.all(flood));
+  expect(statuses.has(200)).toBe(false);
+});
+
+test('18.982: attack: a new token waits for the wrong tokens of a different address', async () => {
+  const { rows, state } = countedRows('tokens');
+  const limits = { wrongTokenBurst: 1, wrongTokensPerSecond: 0.001 };
+  await using server = await startTestServer({
+    ...{ rows, operators: ['operator'], clientAddress, limits },
+  });
+  const { token, id } = await server.options.tokens.issue({ scope: { kind: 'all' } }, fullGrant);
+  for (let sent = 0; sent < 2; sent++) await statusWith(server.url, createToken());
+  const held = Promise.withResolvers<void>();
+  state.held = held.promise;
+  let refused = 0;
+  const flood = Array.from({ length: 300 }, async () => {
+    if ((await statusWith(server.url, createToken())) === 503) refused++;
+  });
+  await expect.poll(() => refused).toBe(98);
+  const before = state.ids.length;
+  const answered = statusWith(server.url, token, '2.2.2.2');
+  // The new token takes the place of a wrong one.
+  await expect.poll(() => refused).toBe(99);
+  held.resolve();
+  expect(await answered).toBe(200);
+  await Promise.all(flood);
+  expect(state.ids.indexOf(id) - before).toBe(0);
+});
+
+test('18.983: a read of a new client starts before those of suspect clients, and replaces one of them', async () => {
+  const reads = new UnknownReads(1);
+  const held = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const first = reads.run(() => held.promise);
+  const suspect = Array.from({ length: 201 }, (_, at) =>
+    reads.run(async () => void started.push(`suspect ${at}`), true).catch(() => 'refused'),
+  );
+  const usual = reads.run(async () => void started.push('usual'));
+  held.resolve();
+  await Promise.all([first, usual]);
+  expect((await Promise.all(suspect)).filter((one) => one === 'refused')).toHaveLength(2);
+  expect(started.slice(0, 2)).toEqual(['usual', 'suspect 0']);
+  // A read that fails leaves its place to the next one.
+  await expect(reads.run(() => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
+  expect(await reads.run(async () => 'next')).toBe('next');
+});
+
+test('18.984: attack: a known token that another server revoked, or that expired, stays valid', async () => {
+  const rows = memoryRows();
+  const clock = new TestClock();
+  const [here, there] = [1, 2].map(() => new TokenStore(rows, [operator], clock));
+  const lifetimeMs = 1000;
+  const request = { scope: { kind: 'all' } } as const;
+  const revoked = await here?.issue(request, fullGrant);
+  const expiring = await here?.issue({ ...request, lifetimeMs }, fullGrant);
+  const isValid = async (token = '') => (await here?.issuedGrant(token)) !== undefined;
+  for (let read = 0; read < 2; read++) {
+    expect(await isValid(revoked?.token)).toBe(true);
+    expect(await isValid(expiring?.token)).toBe(true);
+  }
+  await there?.revoke(revoked?.id ?? '');
+  clock.jump(lifetimeMs);
+  expect(await isValid(revoked?.token)).toBe(false);
+  expect(await isValid(expiring?.token)).toBe(false);
+});
+
+test('18.985: attack: requests for /readyz read the stores as often as clients want', async () => {
+  const { rows, state } = countedRows('agents');
+  const log = memoryLog();
+  let now = systemClock.now();
+  const clock = { ...systemClock, now: () => now };
+  const server = createServer({ rows, log, clock, tokens: [operator], agents: [] });
+  onTestFinished(() => server.close());
+  const { url } = await server.listen({ port: 0 });
+  const isReady = async () => (await fetch(`${url}/readyz`)).status;
+  expect(await isReady()).toBe(200);
+  state.reads = 0;
+  now += 1000;
+  const held = Promise.withResolvers<void>();
+  state.held = held.promise;
+  const waiting = Array.from({ length: 100 }, isReady);
+  await expect.poll(() => state.reads).toBe(1);
+  held.resolve();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([200]));
+  for (let asked = 0; asked < 50; asked++) expect(await isReady()).toBe(200);
+  expect(state.reads).toBe(1);
+  // A second later, the server checks again.
+  now += 1000;
+  const lost = Promise.withResolvers<void>();
+  state.held = lost.promise;
+  lost.promise.catch(() => {});
+  lost.reject(new Error('lost'));
+  expect(await isReady()).toBe(503);
+  expect(await isReady()).toBe(503);
+  expect(state.reads).toBe(2);
+  state.held = undefined;
+  now += 1000;
+  expect(await isReady()).toBe(200);
+});
+
+test('18.986: attack: requests for public cards read the agents at the same time', async () => {
+  const { rows, state } = countedRows('agents');
+  const server = createServer({
+    ...{ rows, tokens: [operator], a2a: { publicCards: true } },
+    agents: [{ type: 'sync', name: 'a', onMessage: async () => [] }],
+  });
+  onTestFinished(() => server.close());
+  const { url } = await server.listen({ port: 0 });
+  const card = async () => (await fetch(`${url}/.well-known/agent-card.json`)).status;
+  await card();
+  const held = Promise.withResolvers<void>();
+  Object.assign(state, { most: 0, held: held.promise });
+  const cards = Array.from({ length: 300 }, card);
+  expect(await Promise.race(cards)).toBe(503);
+  expect(state.most).toBe(1);
+  held.resolve();
+  await Promise.all(cards);
+});
+
+test('18.987: attack: requests for one public path deny the others', async () => {
+  const limits = { requestBurst: 10, requestsPerSecond: 0.001 };
+  await using server = await startTestServer({ operators: ['operator'], limits });
+  for (let sent = 0; sent < 12; sent++) await server.request('/docs.css');
+  expect((await server.request('/docs.css')).status).toBe(429);
+  expect((await server.request('/healthz')).status).toBe(200);
+});
