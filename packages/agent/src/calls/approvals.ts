@@ -3,6 +3,7 @@ import { textOfError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
 import type { CheckedToolCall, ToolContext } from '../contract/tool.ts';
+import { standingKey } from '../state/fold-loop.ts';
 import { changedSuffix } from '../state/turn-calls.ts';
 
 /** The decision of the agent's `approve` policy on one tool call. */
@@ -62,7 +63,7 @@ export class Approvals {
     const known = earlier ?? this.askPolicy(call);
     this.#decisions.set(toolCallId, known);
     const ruling = await known;
-    const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);
+    const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule, call);
     return isStanding ? { decision: 'allow', judged: ruling.judged } : ruling;
   }
 
@@ -82,10 +83,11 @@ export class Approvals {
     }
   }
 
-  #isStanding(rule: string | undefined): boolean {
+  #isStanding(rule: string | undefined, { call }: CheckedToolCall): boolean {
     const { settings, journal } = this.#context;
-    const until = rule === undefined ? undefined : journal.loop.standingApprovals.get(rule);
-    return until !== undefined && settings.clock.now() < until;
+    if (rule === undefined) return false;
+    const key = standingKey(journal.loop, rule, [call.name]);
+    return settings.clock.now() < (journal.loop.standingApprovals.get(key) ?? 0);
   }
 }
 

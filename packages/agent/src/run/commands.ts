@@ -3,6 +3,7 @@ import type { Decision, QueuedCommand } from '../contract/command.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { abortDrafts, approvalAnswered, commandConsumed } from '../state/drafts.ts';
+import { standingKey } from '../state/fold-loop.ts';
 import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 
 /** The command types that the loop handles between turns. */
@@ -85,15 +86,15 @@ export class CommandHandler {
   async #applyStandingApprovals(): Promise<void> {
     const { journal, settings, phase } = this.#context;
     const { turn, standingApprovals } = journal.loop;
+    const untilOf = (rule: string, tool: readonly string[]) =>
+      standingApprovals.get(standingKey(journal.loop, rule, tool)) ?? 0;
     if (turn === undefined || phase.isAborting) return;
     const now = settings.clock.now();
     const waiting = decidableCalls(journal.state, turn).filter(({ toolCallId }) => {
-      const { isAsked = false, answer, rule } = turn.calls.get(toolCallId) ?? {};
+      const { isAsked = false, answer, rule, asksFor = [] } = turn.calls.get(toolCallId) ?? {};
       const isOpen = isAsked && answer === undefined && rule !== undefined;
       return (
-        isOpen &&
-        now < (standingApprovals.get(rule) ?? 0) &&
-        !this.#decided.has(callKey(turn, toolCallId))
+        isOpen && now < untilOf(rule, asksFor) && !this.#decided.has(callKey(turn, toolCallId))
       );
     });
     if (waiting.length === 0) return;

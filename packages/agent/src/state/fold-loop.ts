@@ -20,6 +20,7 @@ import {
   verdictKey,
 } from '../contract/loop-state.ts';
 import { decodeCommand } from './commands.ts';
+import { changedSuffix } from './turn-calls.ts';
 
 /**
  * The fold that computes the loop state from the records. The log stores the loop state together with the
@@ -28,7 +29,7 @@ import { decodeCommand } from './commands.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 5, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 6, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -129,16 +130,17 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     }
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
-      const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
+      const { rule, asksFor = [] } = answered.turn?.calls.get(fact.toolCallId) ?? {};
       // The rule is about the input in the policy's question. A person who changed the input did not approve
       // the original input, so no standing approval is stored.
       const isAboutRule = fact.decision === 'allow' && fact.input === undefined;
       if (fact.until === undefined || !isAboutRule || rule === undefined) return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
-      const longest = Math.max(until, state.standingApprovals.get(rule) ?? 0);
+      const key = standingKey(state, rule, asksFor);
+      const longest = Math.max(until, state.standingApprovals.get(key) ?? 0);
       return {
         ...answered,
-        standingApprovals: new Map(state.standingApprovals).set(rule, longest),
+        standingApprovals: new Map(state.standingApprovals).set(key, longest),
       };
     }
     case 'guardrail_applied':
@@ -174,10 +176,22 @@ function withoutRevoked(
   approvals: LoopState['standingApprovals'],
   command: QueuedCommand['command'],
 ): LoopState['standingApprovals'] {
-  if (command.type !== 'revoke' || !approvals.has(command.rule)) return approvals;
-  const remaining = new Map(approvals);
-  remaining.delete(command.rule);
-  return remaining;
+  if (command.type !== 'revoke') return approvals;
+  const remaining = [...approvals].filter(([key]) => JSON.parse(key)[0] !== command.rule);
+  return remaining.length === approvals.size ? approvals : new Map(remaining);
+}
+
+/**
+ * Returns the key of a standing approval. It contains the agent that the session was handed off to and the tool,
+ * because another agent can have another tool or another rule with the same name. `tool` is the name of the tool,
+ * after the names of the nested agents that ask.
+ */
+export function standingKey(
+  { agent = '' }: Pick<LoopState, 'agent'>,
+  rule: string,
+  tool: readonly string[],
+): string {
+  return JSON.stringify([rule, agent, ...tool]);
 }
 
 /** Returns true for items that the model has to answer. */
@@ -356,6 +370,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
       return {
         ...call,
         ...{ isAsked: true, rule: fact.rule, judged: fact.judged, question: questionIn(fact) },
+        asksFor: isOwnCall(fact) ? [fact.name] : [...(fact.from?.agents ?? []), fact.name],
       };
     case 'approval_answered': {
       const { decision, reason, by, input } = fact;
@@ -395,6 +410,11 @@ function questionIn({
   name,
 }: Extract<Fact, { type: 'approval_asked' }>): CallState['question'] {
   return from && { of: from.toolCallId, name };
+}
+
+/** Returns true if the question is about a call of the session, also with an input that a guardrail changed. */
+function isOwnCall({ toolCallId, from }: Extract<Fact, { type: 'approval_asked' }>): boolean {
+  return from === undefined || toolCallId === `${from.toolCallId}${changedSuffix}`;
 }
 
 /** Returns true if the request was longer than the model accepts. */
