@@ -12,11 +12,13 @@ import {
   type JsonValue,
   type MediaPart,
   type Part,
+  type ToolResultPart,
   toArray,
   toolCallPart,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { textOfAttachment } from '@millrace/providers';
+import { isFullOutput } from '../calls/clipped-result.ts';
 import type { prepareCall } from '../calls/prepare-call.ts';
 import { isFromClient } from '../calls/tool-result.ts';
 import {
@@ -27,6 +29,7 @@ import {
   withoutOptions,
   withResultTexts,
 } from '../context/changed-items.ts';
+import { clipText } from '../context/clip-item.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { CheckedOutput } from '../contract/guardrail.ts';
 import { verdictKey } from '../contract/loop-state.ts';
@@ -88,13 +91,43 @@ export function clientResults(item: Item): Item {
   return itemAsRead({ ...item, parts });
 }
 
+/**
+ * Returns the results with the whole texts of clipped outputs, because a tool can read the clipped rest for the model.
+ * Throws if an output cannot be loaded.
+ */
+export async function wholeResults(item: Item, blobs: BlobStore): Promise<Item> {
+  const parts = await Promise.all(
+    item.parts.map(async (part) => {
+      if (part.kind !== 'tool_result' || !isFromClient(part)) return part;
+      const output = fullOutputOf(part);
+      if (output === undefined) return part;
+      const bytes = await blobs.get(output);
+      if (bytes === undefined) throw notLoaded('an output of a client');
+      return { ...part, text: new TextDecoder().decode(bytes) };
+    }),
+  );
+  return { ...item, parts };
+}
+
+/** Returns the hash of the full text of a clipped result. */
+function fullOutputOf(part: ToolResultPart): string | undefined {
+  const full = part.attachments?.find((one) => isFullOutput(one, part));
+  return full?.source.type === 'blob' ? full.source.hash : undefined;
+}
+
 /** Returns a copy of an item that the loop wrote. In the copy, the results with texts of a client are changed. */
 export function changedResults(item: Item, to: unknown): Item {
   const results = clientResults(item);
   // In a replay, `to` is the list of the new texts.
   const isList = Array.isArray(to) && to.length === results.parts.length;
   const { parts } = isList ? { parts: to as Part[] } : changedItem(results, to);
-  const texts = parts.map((part) => ('text' in part ? part.text : ''));
+  // A guardrail reads the whole text of a clipped result, but a request contains only a part of the changed text.
+  const texts = parts.map((part, at) => {
+    const text = 'text' in part ? part.text : '';
+    const result = results.parts[at];
+    const isClipped = result?.kind === 'tool_result' && fullOutputOf(result) !== undefined;
+    return isClipped ? clipText(text, result.text.length) : text;
+  });
   return withResultTexts(
     item,
     new Map(callIds(results.parts).map((id, at) => [id, texts[at] ?? ''])),
@@ -177,11 +210,14 @@ function withoutEscapes(json: string): string {
 }
 
 function attachedText(part: MediaPart | FilePart): string {
-  if (part.source.type === 'blob')
-    throw new AgentError('bad_option', 'an attachment of the input cannot be loaded');
+  if (part.source.type === 'blob') throw notLoaded('an attachment of the input');
   const options = part.metadata?.['providerOptions'];
   const text = textOfAttachment(part);
   return options === undefined ? text : `${text}\n${withoutEscapes(JSON.stringify(options))}`;
+}
+
+function notLoaded(what: string): AgentError {
+  return new AgentError('bad_option', `${what} cannot be loaded`);
 }
 
 /**

@@ -44,6 +44,7 @@ import {
   replacementOf,
   resultsReplacement,
   storedChange,
+  wholeResults,
 } from './checked-items.ts';
 import {
   changeProblem,
@@ -155,15 +156,17 @@ export class Guards {
     // ran. These results are not inputs, so only results of clients are checked.
     const isOfLoop = found.turn > 0;
     const view = () => (isOfLoop ? clientResults(item) : itemAsRead(item));
+    const { blobs } = settings.log;
+    const textOf = async () =>
+      inputText(isOfLoop ? clientResults(await wholeResults(item, blobs)) : view(), blobs);
     return this.#apply(this.#guardrails('input'), {
       at: { turn, attempt: 0 },
       itemId: found.id,
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
-        const text = await inputText(view(), settings.log.blobs);
-        return { text, item: view(), items: await items() };
+        return { text: await textOf(), item: view(), items: await items() };
       },
-      shown: async () => ({ text: await inputText(view(), settings.log.blobs) }),
+      shown: async () => ({ text: await textOf() }),
       change: ({ to, keepsOptions }) => {
         item = isOfLoop ? changedResults(item, to) : changedItem(view(), to, keepsOptions);
         isChanged = true;
