@@ -204,6 +204,24 @@ test('18.977: attack: a new connection sends a head in many pieces, and comes fi
   expect(turns).toBeLessThan(200);
 });
 
+test('18.989: attack: requests without a token delay the next accepted connection', async () => {
+  const connections = new TestConnections();
+  const sockets = Array.from({ length: 200 }, () => connections.open());
+  for (const socket of sockets) socket.emit('data', Buffer.alloc(1000));
+  const turn = async () => {
+    const before = connections.spentMs;
+    await nextTurn();
+    return connections.spentMs - before;
+  };
+  await turn();
+  expect(await turn()).toBeGreaterThanOrEqual(4);
+  // Node accepts one connection in each turn, so the turns are short while connections arrive.
+  for (let turns = 0; turns < 20; turns++) {
+    connections.open();
+    expect(await turn()).toBeLessThanOrEqual(2);
+  }
+});
+
 test('18.978: a connection does not wait for others after its caller was accepted', async () => {
   const connections = new TestConnections();
   const parsed: number[] = [];

@@ -16,10 +16,15 @@ const maxParseMs = 1;
 
 /**
  * Maximum time for the bytes of all connections of one kind in one turn of the event loop, in milliseconds. Thousands
- * of connections can send bytes at the same time. Node accepts one new connection in each turn, so clients without a
- * token must not make the turns long.
+ * of connections can send bytes at the same time.
  */
 const maxTurnMs: Readonly<Record<ConnectionKind, number>> = { admitted: 10, unknown: 4 };
+
+/**
+ * The same limit for connections without an accepted caller, if the server accepted a connection in the turn before.
+ * Node accepts only one connection in each turn. Others can wait in the kernel, so the turns must be short.
+ */
+const acceptingTurnMs = 0.8;
 
 /**
  * The least time for which a piece of received bytes counts, in milliseconds. The time for the answer to a refused
@@ -67,7 +72,11 @@ export class ParseTurns {
   readonly #waiting = new WaitingConnections();
   #opened = 0;
   #isScheduled = false;
-  /** The time for the bytes of all connections in this turn of the event loop. */
+  /** True if the server accepted a connection in this turn of the event loop. */
+  #isAccepting = false;
+  /** The maximum time for the bytes of all connections in this turn. */
+  #limitMs = maxTurnMs;
+  /** The time for the bytes of all connections in this turn. */
   #spentMs: Record<ConnectionKind, number> = { admitted: 0, unknown: 0 };
 
   constructor(now: () => number = () => performance.now()) {
@@ -89,6 +98,8 @@ export class ParseTurns {
   }
 
   #add(socket: Socket): void {
+    this.#isAccepting = true;
+    this.#schedule();
     const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
     if (parse === undefined || others.length > 0) return;
     const connection: Connection = {
@@ -110,7 +121,7 @@ export class ParseTurns {
     const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
     const { isNext } = connection;
     connection.isNext = false;
-    if (this.#spentMs[kind] >= maxTurnMs[kind] && !isNext)
+    if (this.#spentMs[kind] >= this.#limitMs[kind] && !isNext)
       return this.#wait(socket, bytes, connection);
     connection.newPieces--;
     const startedAt = this.#now();
@@ -139,6 +150,8 @@ export class ParseTurns {
     setImmediate(() => {
       this.#isScheduled = false;
       this.#spentMs = { admitted: 0, unknown: 0 };
+      this.#limitMs = this.#isAccepting ? { ...maxTurnMs, unknown: acceptingTurnMs } : maxTurnMs;
+      this.#isAccepting = false;
       this.#waiting.moveAdmitted();
       this.#continue('admitted');
       this.#continue('unknown');
@@ -148,7 +161,7 @@ export class ParseTurns {
 
   /** Continues with the next connection of a kind, if this turn has time for it. */
   #continue(kind: ConnectionKind): void {
-    if (this.#spentMs[kind] >= maxTurnMs[kind]) return;
+    if (this.#spentMs[kind] >= this.#limitMs[kind]) return;
     const socket = this.#waiting.take(kind);
     const connection = socket && this.#connections.get(socket);
     if (connection === undefined) return;
