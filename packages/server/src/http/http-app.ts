@@ -29,7 +29,7 @@ import type { ReplyTurns } from './replies/reply-turns.ts';
 import type { UnreadReplies } from './replies/unread-replies.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
-import { type FoundRoute, Router, readTarget } from './router.ts';
+import { type FoundRoute, parseQuery, Router, readTarget } from './router.ts';
 
 interface HttpAppOptions extends RouteServices {
   readonly limits: HttpLimits;
@@ -110,7 +110,7 @@ export class HttpApp {
     const received = caller === undefined ? undefined : this.#received.receive(caller);
     try {
       const bytes = await this.#readBody(exchange, found.route, received?.onBytes);
-      const input = { params: found.params, query: target?.query ?? {}, bytes };
+      const input = { params: found.params, query: parseQuery(target?.query ?? ''), bytes };
       const handle = () =>
         handleRoute(found.route, exchange, input, this.#options, received?.release);
       if (found.route.access !== 'public' || !isCardRoute(found.route)) return await handle();

@@ -124,10 +124,11 @@ function badPath(cause: unknown): ServerError {
   return new ServerError('bad_request', message, {}, { cause });
 }
 
-/** The path and the query of a URL. */
+/** The path and the query of a URL. The query is not parsed. */
 interface RequestTarget {
   readonly path: string;
-  readonly query: Readonly<Record<string, unknown>>;
+  /** The text of the query. `parseQuery` reads its fields. */
+  readonly query: string;
 }
 
 /**
@@ -140,9 +141,16 @@ export function readTarget(url: string, basePath: string): RequestTarget | undef
   const path = queryAt < 0 ? beforeHash : beforeHash.slice(0, queryAt);
   if (path !== basePath && !path.startsWith(`${basePath}/`)) return undefined;
   const query = queryAt < 0 ? '' : beforeHash.slice(queryAt + 1);
+  return { path: path.slice(basePath.length) || '/', query };
+}
+
+/**
+ * Returns the fields of a query. A query with thousands of fields needs much work, so only requests of accepted callers
+ * should call this function.
+ */
+export function parseQuery(query: string): Readonly<Record<string, unknown>> {
   // The number of fields needs no limit, because the size of the URL is limited.
-  const fields = query === '' ? {} : parse(query, '&', '=', { maxKeys: 0 });
-  return { path: path.slice(basePath.length) || '/', query: fields };
+  return query === '' ? {} : parse(query, '&', '=', { maxKeys: 0 });
 }
 
 /**
