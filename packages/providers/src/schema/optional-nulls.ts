@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
-import { schemaAt } from './schema-reference.ts';
+import { SchemaReferences } from './schema-reference.ts';
 
 /**
  * Removes null from optional properties that do not accept null. A provider that enforces a schema requires
@@ -43,13 +43,14 @@ const maxVisits = 1_000_000;
 
 /** Creates the descriptions of all values inside of one value. The same schemas get the same description. */
 class DescribedValues {
-  readonly #root: JsonObject;
+  readonly #references: SchemaReferences;
+  readonly #required = new Map<JsonObject, ReadonlySet<JsonValue>>();
   readonly #ids = new Map<JsonObject, number>();
   readonly #descriptions = new Map<string, Description>();
   #visits = 0;
 
   constructor(root: JsonObject) {
-    this.#root = root;
+    this.#references = new SchemaReferences(root);
   }
 
   get isTooMuch(): boolean {
@@ -74,6 +75,13 @@ class DescribedValues {
     return this.isTooMuch ? [] : schemas;
   }
 
+  /** Returns the names of the required properties. */
+  requiredBy(schema: JsonObject): ReadonlySet<JsonValue> {
+    const required = this.#required.get(schema) ?? new Set(listed(schema['required']));
+    this.#required.set(schema, required);
+    return required;
+  }
+
   #idOf(schema: JsonObject): number {
     const id = this.#ids.get(schema) ?? this.#ids.size;
     this.#ids.set(schema, id);
@@ -84,7 +92,7 @@ class DescribedValues {
   #alternatives(schemas: ReadonlySet<JsonObject>): readonly JsonObject[] {
     const all = new Set(schemas);
     for (const { $ref: reference, anyOf, oneOf, allOf } of all) {
-      const named = typeof reference === 'string' ? [schemaAt(this.#root, reference)] : [];
+      const named = typeof reference === 'string' ? [this.#references.at(reference)] : [];
       const inner = [...named, ...listed(anyOf), ...listed(oneOf), ...listed(allOf)];
       for (const one of inner) if (isJsonObject(one)) all.add(one);
     }
@@ -124,7 +132,7 @@ class Description {
     const own = owners.map((schema) => propertyOf(schema, name)).filter((one) => one !== undefined);
     const property = {
       description: this.#values.by(own),
-      isOptional: owners.some(({ required }) => !listed(required).includes(name)),
+      isOptional: owners.some((schema) => !this.#values.requiredBy(schema).has(name)),
     };
     this.#properties.set(name, property);
     return property;

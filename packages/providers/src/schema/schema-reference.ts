@@ -1,16 +1,49 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 
-/** Returns whether the schema at a reference refers back to the same reference. */
-export function isRecursive(root: JsonObject, reference: string): boolean {
-  const reached = new Set<string>();
-  const left = [reference];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const found = referencesIn(schemaAt(root, next));
-    if (found.includes(reference)) return true;
-    left.push(...found.filter((one) => !reached.has(one)));
-    for (const one of found) reached.add(one);
+/**
+ * The references of one schema, such as `#/$defs/address`. A hostile MCP server can send a schema with thousands of
+ * references. Each reference is looked up once, and each schema is searched for references once.
+ */
+export class SchemaReferences {
+  readonly #root: JsonObject;
+  readonly #found = new Map<string, JsonObject | undefined>();
+  /** Tells for each schema whether the search for recursion is inside of it, or has left it. */
+  readonly #visited = new Map<JsonObject, 'open' | 'done'>();
+
+  constructor(root: JsonObject) {
+    this.#root = root;
   }
-  return false;
+
+  /** Returns the schema at a reference. */
+  at(reference: string): JsonObject | undefined {
+    if (!this.#found.has(reference)) this.#found.set(reference, schemaAt(this.#root, reference));
+    return this.#found.get(reference);
+  }
+
+  /** Returns whether the schema at a reference is recursive, or uses a recursive schema. */
+  isRecursive(reference: string): boolean {
+    const path: (readonly [JsonObject, Iterator<string>])[] = [];
+    const open = (schema: JsonObject) => {
+      this.#visited.set(schema, 'open');
+      path.push([schema, new Set(referencesIn(schema)).values()]);
+    };
+    const start = this.at(reference);
+    if (start === undefined || this.#visited.get(start) === 'done') return false;
+    open(start);
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const next = last[1].next();
+      if (next.done) {
+        this.#visited.set(last[0], 'done');
+        path.pop();
+        continue;
+      }
+      const schema = this.at(next.value);
+      const state = schema && this.#visited.get(schema);
+      if (state === 'open') return true;
+      if (schema !== undefined && state === undefined) open(schema);
+    }
+    return false;
+  }
 }
 
 function referencesIn(value: JsonValue | undefined): readonly string[] {
@@ -21,8 +54,7 @@ function referencesIn(value: JsonValue | undefined): readonly string[] {
   return typeof own === 'string' ? [own, ...inner] : inner;
 }
 
-/** Returns the schema at a reference such as `#/$defs/address`. */
-export function schemaAt(root: JsonObject, reference: string): JsonObject | undefined {
+function schemaAt(root: JsonObject, reference: string): JsonObject | undefined {
   let at: JsonValue | undefined = root;
   for (const name of reference.split('/').slice(1)) {
     const key = decoded(name)?.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
-import { isRecursive } from './schema-reference.ts';
+import { SchemaReferences } from './schema-reference.ts';
 
 /** The features that a provider accepts in an enforced schema. */
 export interface StrictRules {
@@ -116,12 +116,12 @@ const describable = new Set([
 class Converter {
   readonly #root: JsonObject;
   readonly #rules: StrictRules;
-  /** Tells for each reference whether the schema there refers back to it. */
-  readonly #recursions = new Map<string, boolean>();
+  readonly #references: SchemaReferences;
   #properties = 0;
 
   constructor(root: JsonObject, rules: StrictRules) {
     this.#root = root;
+    this.#references = new SchemaReferences(root);
     this.#rules = rules;
   }
 
@@ -191,9 +191,7 @@ class Converter {
       throw new NotStrict(`${path} refers to another document`);
     }
     if (this.#rules.takesRecursion) return value;
-    const isRecursion = this.#recursions.get(value) ?? isRecursive(this.#root, value);
-    this.#recursions.set(value, isRecursion);
-    if (isRecursion) throw new NotStrict(`${path} is recursive`);
+    if (this.#references.isRecursive(value)) throw new NotStrict(`${path} is recursive`);
     return value;
   }
 
@@ -208,7 +206,8 @@ class Converter {
     if (this.#properties > this.#rules.maxProperties) {
       throw new NotStrict('the schema has too many properties');
     }
-    const isRequired = (name: string) => Array.isArray(required) && required.includes(name);
+    const needed = new Set(Array.isArray(required) ? required : []);
+    const isRequired = (name: string) => needed.has(name);
     const converted = mapValues(properties ?? {}, `${path}/properties`, (one, name) => {
       const sub = this.#convertSub(one, `${path}/properties/${name}`, depth);
       return this.#rules.allRequired && !isRequired(name) ? nullable(sub) : sub;
