@@ -4,6 +4,7 @@ import type {
   RequestPermissionResponse,
   ToolCallContent,
 } from '@agentclientprotocol/sdk';
+import { isJsonObject, type JsonValue } from '@millrace/core';
 import { type ChangePreview, judgedPath, type PermissionRule } from '@millrace/tools';
 import type { ApprovalDialog, PendingApproval } from '../chat/contract/dialog.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../chat/dialog/approval-choices.ts';
 import { AskedApprovals } from '../chat/dialog/asked-approvals.ts';
 import { changesFile, isSamePreview } from '../chat/dialog/change-previews.ts';
+import { otherPlace } from '../chat/dialog/dialog-content.ts';
 import { RememberedAnswers } from '../chat/dialog/remembered-answers.ts';
 import { replaceAllNotes } from '../chat/render/call-body.ts';
 import type { Conversation } from '../chat/session/conversation.ts';
@@ -96,7 +98,7 @@ export class PermissionRequests {
       }
       const now = changesFile(approval) ? await this.#preview(approval) : preview;
       if (!isSamePreview(preview, now)) continue;
-      await this.#approve(approval, choice.action, savedRule);
+      await this.#approve(approval, choice.action, { savedRule, basis: now?.basis });
       return true;
     }
     await conversation().deny(approval, 'The file changed while the user read its change.');
@@ -106,12 +108,12 @@ export class PermissionRequests {
   async #approve(
     approval: PendingApproval,
     action: ApprovalChoice['action'],
-    savedRule: PermissionRule | undefined,
+    { savedRule, basis }: AnswerDetails,
   ): Promise<void> {
-    if (action === 'session') return this.#remembered.approveForSession(approval);
+    if (action === 'session') return this.#remembered.approveForSession(approval, basis);
     if (action === 'always' && savedRule !== undefined)
-      return this.#remembered.approveAlways(approval, savedRule);
-    await this.#options.conversation().approve(approval);
+      return this.#remembered.approveAlways(approval, savedRule, basis);
+    await this.#options.conversation().approve(approval, { basis });
   }
 
   #dialog(
@@ -121,13 +123,18 @@ export class PermissionRequests {
   ): ApprovalDialog {
     const folder = this.#options.conversation().otherFolder;
     const isChild = approval.agents !== undefined;
-    return { type: 'approval', approval, isChild, others: 0, folder, preview, savedRule };
+    const root = folder ?? this.#options.built().policy().root;
+    return { type: 'approval', approval, isChild, others: 0, folder, root, preview, savedRule };
   }
 
-  async #preview({ name: tool, input }: PendingApproval): Promise<ChangePreview | undefined> {
+  async #preview({
+    name: tool,
+    input,
+    judged,
+  }: PendingApproval): Promise<ChangePreview | undefined> {
     return this.#options
       .built()
-      .preview({ tool, input })
+      .preview({ tool, input }, judged)
       .catch(() => undefined);
   }
 
@@ -146,6 +153,13 @@ export class PermissionRequests {
       return { action: 'deny', reason: 'The editor could not ask the user.' };
     }
   }
+}
+
+interface AnswerDetails {
+  /** The rule that the answer "always" saves. */
+  readonly savedRule: PermissionRule | undefined;
+  /** The state of the file that the user saw. */
+  readonly basis: string | undefined;
 }
 
 interface PermissionAnswer {
@@ -182,7 +196,8 @@ function optionOf({ action, label }: ApprovalChoice, dialog: ApprovalDialog): Pe
 function toolCallOf(dialog: ApprovalDialog, cwd: string): RequestPermissionRequest['toolCall'] {
   const { approval, folder } = dialog;
   const { id: toolCallId, name, input, agents } = approval;
-  const { title, kind, locations } = describeCall(name, input, folder ?? cwd);
+  const { title, kind } = describeCall(name, input, folder ?? cwd);
+  const { locations } = describeCall(name, withRealPath(approval), folder ?? cwd);
   const asker = approval.isGuardrail ? 'A guardrail asks' : `The sub-agent ${agents?.at(-1)} asks`;
   return {
     ...{ toolCallId, name, kind, locations, status: 'pending' },
@@ -192,25 +207,38 @@ function toolCallOf(dialog: ApprovalDialog, cwd: string): RequestPermissionReque
   };
 }
 
+/**
+ * Returns the input of a call with the real path of its file. The call can run in a different folder than the
+ * session, for example in the worktree of a sub-agent, and the editor must not show the file of the session.
+ */
+function withRealPath({ name, input, judged = '' }: PendingApproval): JsonValue | undefined {
+  const real = name === 'bash' ? '' : judgedPath(judged);
+  return real === '' || !isJsonObject(input) || typeof input['path'] !== 'string'
+    ? input
+    : { ...input, path: real };
+}
+
 function requestContent(dialog: ApprovalDialog, cwd: string): ToolCallContent[] {
   const { approval, preview, folder } = dialog;
   const { name, input, reason } = approval;
-  const judged = approval.judged && judgedPath(approval.judged);
   const fields = fieldsOf(input);
-  const path = absolutePath(String(fields['path'] ?? ''), folder ?? cwd);
-  const isElsewhere = name !== 'bash' && judged !== undefined && judged !== '' && judged !== path;
+  const real = fieldsOf(withRealPath(approval))['path'];
+  const given = absolutePath(String(fields['path'] ?? ''), folder ?? cwd);
+  const path = typeof real === 'string' ? absolutePath(real, folder ?? cwd) : given;
+  const place = otherPlace(dialog);
   const notes = [
     ...(reason === undefined ? [] : [reason]),
     ...(preview?.problem === undefined ? [] : [preview.problem]),
     ...(folder === undefined ? [] : [`It runs in another folder: ${folder}`]),
-    ...(isElsewhere ? [`The path leads to ${judged}`] : []),
+    ...(place === undefined ? [] : [place]),
+    ...(path === given ? [] : [`The path leads to ${path}`]),
     ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
   ].map((note) => textContent(revealHidden(note)));
   if (input === undefined)
     return [...notes, textContent('The input of this call is not known, so it cannot be allowed.')];
   const isShown = preview !== undefined && !preview.isCut && preview.diff !== '';
   if (isShown) return [...notes, ...previewDiffs(preview, path).map(withoutInvisible)];
-  const { content } = describeCall(name, input, folder ?? cwd);
+  const { content } = describeCall(name, withRealPath(approval), folder ?? cwd);
   const replaced = replaceAllNotes(name, input).map(textContent);
   if (content.length > 0) return [...notes, ...replaced, ...content.map(withoutInvisible)];
   const { command, description: _description, ...others } = fields;

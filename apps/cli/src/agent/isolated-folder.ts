@@ -163,7 +163,7 @@ const fileTools: readonly string[] = ['write', 'edit'];
 function unrecorded(workspace: Workspace): Workspace {
   return {
     ...workspace,
-    boundTo: (judged) => unrecorded(workspace.boundTo(judged)),
+    boundTo: (judged, basis) => unrecorded(workspace.boundTo(judged, basis)),
     recordedBy: () => unrecorded(workspace),
   };
 }

@@ -1,4 +1,5 @@
-import { basename, dirname, join, sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { readOutputTool, type Tool, type ToolContext, type ToolExecution } from '@millrace/agent';
 import type { JsonObject, JsonValue } from '@millrace/core';
 import {
@@ -7,12 +8,16 @@ import {
   type BackgroundCommands,
   type BashToolOptions,
   bashTool,
+  type ChangePreview,
   createWorkspace,
   editTool,
   globTool,
   grepTool,
+  judgedPath,
   lsTool,
   type PermissionPolicy,
+  type PolicyCall,
+  previewChange,
   readTool,
   type SearchToolOptions,
   type Workspace,
@@ -124,14 +129,40 @@ function withOutsidePaths(
 ): Tool {
   const tool = make(workspace);
   const execute = (input: unknown, context: ToolContext): ToolExecution => {
-    const { judged = '' } = context;
-    if (judged === '' || isInside(workspace, judged)) return tool.execute(input, context);
+    const real = judgedPath(context.judged ?? '');
+    if (real === '' || isInside(workspace, real)) return tool.execute(input, context);
     const isFile = pathKind === 'file';
-    const outside = createWorkspace({ root: isFile ? dirname(judged) : judged });
-    const relativeInput = { ...(input as object), path: isFile ? basename(judged) : '.' };
+    const outside = createWorkspace({ root: isFile ? dirname(real) : real });
+    const relativeInput = { ...(input as object), path: isFile ? basename(real) : '.' };
     return make(outside).execute(relativeInput, context);
   };
   return { ...tool, execute };
+}
+
+/**
+ * Returns the change that a call makes to the file that its question is about (`judged`). The call can run in a
+ * different folder than `workspace`, for example in the worktree of a sub-agent. The tools work only on the file
+ * `judged`, so a file with the same name in `workspace` has no effect on the preview.
+ */
+export async function previewOf(
+  workspace: Workspace,
+  call: PolicyCall,
+  judged: string | undefined,
+): Promise<ChangePreview | undefined> {
+  const real = judgedPath(judged ?? '');
+  if (real === '') return undefined;
+  const here = await previewChange(workspace.boundTo(real), call);
+  if (here !== undefined) return here;
+  const root = existingFolder(dirname(real));
+  const input = { ...(call.input as object), path: relative(root, real) };
+  return previewChange(createWorkspace({ root }).boundTo(real), { ...call, input });
+}
+
+/** Returns the nearest folder that exists. A call can create the folders below it. */
+function existingFolder(path: string): string {
+  let folder = path;
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
 }
 
 function isInside({ root }: Workspace, real: string): boolean {

@@ -136,10 +136,7 @@ export class ChatApp implements CommandContext {
       this.display.requestDraw();
     });
     this.#previews = new ChangePreviews(
-      // A call in a different folder gets no preview, because a file with the same name in this
-      // folder is a different file.
-      async (call) =>
-        this.#conversation.otherFolder === undefined ? this.#built.preview(call) : undefined,
+      async (call, judged) => this.#built.preview(call, judged),
       () => this.display.requestDraw(),
     );
     this.#commands = new UserCommands({ built: () => this.#built, print: this.print });

@@ -2,9 +2,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { memoryLog } from '@millrace/log';
-import { createWorkspace, editTool, previewChange, writeTool } from '@millrace/tools';
+import {
+  approveByPolicy,
+  createWorkspace,
+  editTool,
+  permissionPolicy,
+  writeTool,
+} from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { previewOf } from '../agent/workspace-tools.ts';
 import { TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 
 // The call that runs must be the call that the dialog showed, even if files change while the dialog
@@ -20,7 +27,8 @@ function chatIn(folder: string, options: TestChatOptions): TestChat {
   const workspace = createWorkspace({ root: folder });
   return new TestChat({
     ...{ cwd: folder, rows: 40, tools: [editTool(workspace), writeTool(workspace)] },
-    ...{ approve: () => 'ask', preview: (call) => previewChange(workspace, call) },
+    approve: approveByPolicy(permissionPolicy({ root: folder }), workspace),
+    preview: (call, judged) => previewOf(workspace, call, judged),
     ...options,
   });
 }
@@ -107,9 +115,9 @@ test('attack: the answer for all calls shows every place that replace_all change
   const slow = Promise.withResolvers<void>();
   const chat = chatIn(folder, {
     script: [withAll, 'Done.'],
-    preview: async (call) => {
+    preview: async (call, judged) => {
       if (call.tool === 'edit') await slow.promise;
-      return previewChange(workspace, call);
+      return previewOf(workspace, call, judged);
     },
   });
   await chat.send('Go');
@@ -136,7 +144,7 @@ test('attack: replace_all is shown although there is no preview', async () => {
   expect(chat.terminal.screen).toContain('Edit 1 of 1 replaces all places with its text');
 });
 
-test('attack: a terminal in another folder previews no file of its own', async () => {
+test('attack: a terminal in another folder previews the file of the call', async () => {
   const [driven, other] = [temporaryFolder(), temporaryFolder()];
   const content = Array.from({ length: 12 }, (_, n) => `important ${n}\n`).join('');
   writeFileSync(join(driven, 'conf.txt'), content);
@@ -147,7 +155,7 @@ test('attack: a terminal in another folder previews no file of its own', async (
   await driver.send('Go');
   await driver.waitForText('Write conf.txt (replaces 12 lines)?');
   const follower = chatIn(other, { log, clock, name: 'second', columns: 120 });
-  await follower.waitForText(`Write conf.txt in ${driven}?`);
+  await follower.waitForText(`Write conf.txt in ${driven} (replaces 12 lines)?`);
   await follower.quiet();
   expect(follower.terminal.screen).not.toContain('(new)');
   // A terminal in the same folder shows the preview of the change.

@@ -77,10 +77,11 @@ export interface BuiltAgent {
   /** Returns the rules that are stored for this project. */
   rememberedRules(): Promise<readonly PermissionRule[]>;
   /**
-   * Returns the effect of a file change. It helps the user to decide about the call. Returns
-   * undefined if there is no preview.
+   * Returns the effect of a file change. It helps the user to decide about the call. `judged` is the real path that
+   * the question is about. The preview is about this file, in whatever folder the call runs. Returns undefined if
+   * there is no preview, for example because the real path is unknown.
    */
-  preview(call: PolicyCall): Promise<ChangePreview | undefined>;
+  preview(call: PolicyCall, judged: string | undefined): Promise<ChangePreview | undefined>;
   /**
    * Runs a command that the user typed. It needs no approval and runs without the sandbox. Returns
    * its output and its exit code as text.

@@ -94,7 +94,7 @@ export class TestChat {
     this.session = options.session ?? sessionId('chat');
     this.#mode = mode;
     const { executedFiles } = options;
-    this.#policy = permissionPolicy({ root: '/folder', executedFiles });
+    this.#policy = permissionPolicy({ root: cwd, executedFiles });
     const built = this.#builtOf(options, undefined);
     const { log, session, terminal, keyboard } = this;
     this.exitCode = runChat({

@@ -19,9 +19,9 @@ export const longIdText =
 
 /**
  * A tool call that may run. `judged` is the text that the policy decided on, for example a file path. The
- * tool must not work on anything else.
+ * tool must not work on anything else. `basis` is the state that the user saw. The tool must not run in a different state.
  */
-export type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged'>;
+export type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged' | 'basis'>;
 
 /** A tool call that must not run, with the error message for the model. */
 export interface Refusal {

@@ -129,13 +129,14 @@ export class ChildCall implements ParentCall {
     const known = this.#loopCalls?.get(id);
     if (known?.question === undefined || known.answer !== undefined) return;
     const { at, child } = this.#options;
-    const { decision, reason, by, input } = answer;
+    const { decision, reason, by, input, basis } = answer;
     const fact: Fact = {
       type: 'approval_answered',
       ...{ toolCallId: id, name: known.question.name, decision },
       ...(reason !== undefined && { reason }),
       ...(by !== undefined && { by }),
       ...(input !== undefined && { input }),
+      ...(basis !== undefined && { basis }),
       answeredIn: child,
     };
     await this.#write([{ ...at, fact }]);
@@ -218,6 +219,7 @@ const otherCall: ChildAnswer = {
   reason: 'another call has the id of this question, so nobody can be asked about it',
   by: undefined,
   input: undefined,
+  basis: undefined,
 };
 
 function reportKey({ session, turn, attempt }: ChildAttempt, usage: Usage): string {

@@ -10,6 +10,7 @@ import { halted, raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, ToolContext, ToolNotice } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
+import type { DecidedCall } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';
 import { runTool, stoppedEarly, type ToolRunResult } from './run-tool.ts';
@@ -51,7 +52,7 @@ interface ExecutionInfo {
  * if the tool failed and may run again. It is `parked` if the tool's sub-agent waits for an answer.
  */
 export async function executeOnce(
-  ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
+  ready: DecidedCall,
   before: readonly DraftRecord[],
   mayFail: boolean,
   options: ExecutionOptions,
@@ -94,7 +95,7 @@ export async function executeOnce(
 
 /** Runs the tool and writes its progress to the log. */
 async function runAndReport(
-  ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
+  ready: DecidedCall,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { context, at, slots, stop, isOver, answers }: ExecutionOptions,
@@ -128,7 +129,7 @@ async function runAndReport(
 
 /** Returns the context argument of a tool, without the abort signal. */
 export function toolContextOf(
-  { call: { toolCallId, name }, judged }: CheckedToolCall & Pick<ToolContext, 'judged'>,
+  { call: { toolCallId, name }, judged, basis }: DecidedCall,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { settings, journal, session, observers, context }: RunContext,
@@ -141,7 +142,7 @@ export function toolContextOf(
     ...{ child: childCall?.child, asParent: childCall },
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
-    ...{ judged, blobs: settings.log.blobs, sessionState: () => journal.state },
+    ...{ judged, basis, blobs: settings.log.blobs, sessionState: () => journal.state },
     notify: (notice) => sendNotice(notice, settings.log, session),
     recordFileChange: ({ path, before, after, scope }) => {
       const versions = {

@@ -140,7 +140,8 @@ export class Questions {
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
     // `judged` is the text that the policy decided on. The question showed this text to the user. If the
     // user changed the input, the policy decided again, and only its second text is about the new input.
-    return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
+    const about = isChanged ? policy.judged : (judged ?? policy.judged);
+    return { ...allowed, judged: about, basis: answer.basis };
   }
 
   /**

@@ -85,6 +85,8 @@ export type Decision =
       readonly toolCallId: ToolCallId;
       /** The input that replaces the model's input, if the user changed it. */
       readonly input?: JsonValue | undefined;
+      /** The state that the user saw. The call runs only in this state. */
+      readonly basis?: string | undefined;
       readonly by?: string | undefined;
       /**
        * The time until which other calls with the same rule are allowed too, in milliseconds since 1970.

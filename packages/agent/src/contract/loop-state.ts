@@ -205,6 +205,8 @@ export interface ApprovalAnswer {
   readonly reason: string | undefined;
   readonly by: string | undefined;
   readonly input: JsonValue | undefined;
+  /** The state that the user saw. */
+  readonly basis: string | undefined;
 }
 
 interface ExecutionState {

@@ -81,4 +81,6 @@ export interface ChildAnswer {
   readonly by: string | undefined;
   /** The input that replaces the model's input, if the user changed it. */
   readonly input: JsonValue | undefined;
+  /** The state that the user saw. */
+  readonly basis: string | undefined;
 }

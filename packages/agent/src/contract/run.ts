@@ -113,6 +113,11 @@ export interface ApproveOptions<Input = JsonValue> {
    * Default: the model's input.
    */
   readonly input?: Input | undefined;
+  /**
+   * The state that the person saw, for example `ChangePreview.basis` of `@millrace/tools`. The tool gets this text
+   * as `ToolContext.basis`, and must refuse to run in a different state. Default: the state does not matter.
+   */
+  readonly basis?: string | undefined;
   /** The person who approved the call, for the log. Default: not recorded. */
   readonly by?: string | undefined;
   /**

@@ -174,6 +174,11 @@ export interface ToolContext<Context = unknown> {
    */
   readonly judged?: string | undefined;
   /**
+   * The state that the user saw when the user allowed this call, for example a hash of the content of a file. The
+   * tool must refuse to run in a different state. Undefined if nobody named a state.
+   */
+  readonly basis?: string | undefined;
+  /**
    * The value to pass as `parent` to the run of the sub-agent, if the tool has `startsSession`. The
    * sub-agent's questions then reach the caller's user, its usage counts toward the caller's limits, and an
    * interrupted run continues.

@@ -74,7 +74,7 @@ const commandFields: { readonly [Type in SessionCommand['type']]: FieldsOf<Type>
   withdraw: { type: true, key: true },
   revoke: { type: true, rule: true },
   label: { type: true, itemId: true, text: true },
-  approve: { type: true, toolCallId: true, input: true, by: true, until: true },
+  approve: { type: true, toolCallId: true, input: true, basis: true, by: true, until: true },
   deny: { type: true, toolCallId: true, reason: true, by: true },
   tool_output: { type: true, toolCallId: true, output: true, error: true, by: true },
 };
@@ -199,7 +199,7 @@ function queuedDecision({ commands }: LoopState, call: string): Decision | undef
 function isSameAnswer(first: Decision, second: Decision): boolean {
   if (first.type === 'deny' || second.type === 'deny') return first.type === second.type;
   const isSameInput = JSON.stringify(first.input) === JSON.stringify(second.input);
-  return isSameInput && first.until === second.until;
+  return isSameInput && first.basis === second.basis && first.until === second.until;
 }
 
 function outcomeOf(decision: Decision): CallOutcome {
@@ -375,15 +375,15 @@ type CallRef = string | Pick<PendingApproval | PendingToolCall, 'toolCallId'>;
 
 /** Returns the command that approves a call. Throws if an option is invalid. */
 export function approveCommand(call: CallRef, options: ApproveOptions<unknown>): Decision {
-  assertKnownOptions('approve', options, { input: true, by: true, until: true });
-  const { input, by, until } = options;
+  assertKnownOptions('approve', options, { input: true, basis: true, by: true, until: true });
+  const { input, basis, by, until } = options;
   const lasting = until === Number.POSITIVE_INFINITY ? 'session' : until;
   const isTime = typeof lasting === 'number' && Number.isSafeInteger(lasting) && lasting >= 0;
   if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
   if (lasting !== undefined && input !== undefined) throw lastingChange();
   const toolCallId = callIdOf(call);
   // The log stores JSON. If the input is not JSON, encoding the command throws.
-  return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
+  return { type: 'approve', toolCallId, input: input as JsonValue, basis, by, until: lasting };
 }
 
 /** Returns the command that denies a call. Throws if an option is invalid. */

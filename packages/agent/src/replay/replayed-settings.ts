@@ -318,8 +318,9 @@ async function replayToolFact(
     case 'child_usage_reported':
       return parent.reportUsage(fact.of, fact.usage);
     case 'approval_answered': {
-      const { decision, reason, by, input } = fact;
-      return parent.noteAnswer(ownId(fact.toolCallId), { decision, reason, by, input });
+      const { decision, reason, by, input, basis } = fact;
+      const answer = { decision, reason, by, input, basis };
+      return parent.noteAnswer(ownId(fact.toolCallId), answer);
     }
     case 'approval_asked': {
       const { toolCallId, name, reason, rule, judged, from } = fact;

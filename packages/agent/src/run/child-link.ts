@@ -113,15 +113,15 @@ export class ChildLink {
 
   /** Submits the caller's answer to the sub-agent's log, because every answer must be on that log. */
   #decide(toolCallId: ToolCallId, answer: ChildAnswer): Promise<void> {
-    const { decision, by, reason, input } = answer;
+    const { decision, by, reason, input, basis } = answer;
     const key = `answer of the caller: ${toolCallId}`;
     return decision === 'allow'
-      ? this.#options.decide({ type: 'approve', toolCallId, by, input }, key)
+      ? this.#options.decide({ type: 'approve', toolCallId, by, input, basis }, key)
       : this.#options.decide({ type: 'deny', toolCallId, by, reason }, key);
   }
 
   #noteAnswer(fact: Extract<Fact, { readonly type: 'approval_answered' }>): Promise<void> {
-    const { toolCallId, decision, reason, by, input } = fact;
-    return this.#options.parent.noteAnswer(toolCallId, { decision, reason, by, input });
+    const { toolCallId, decision, reason, by, input, basis } = fact;
+    return this.#options.parent.noteAnswer(toolCallId, { decision, reason, by, input, basis });
   }
 }

@@ -120,13 +120,13 @@ function decodeOutput(json: JsonObject): OutputCommand | undefined {
 }
 
 function decodeDecision(json: JsonObject): Decision | undefined {
-  const { type, toolCallId, input, until } = json;
+  const { type, toolCallId, input, basis, until } = json;
   if (typeof toolCallId !== 'string' || !isId(toolCallId)) return undefined;
   const about = { toolCallId: toolCallId as ToolCallId, by: textOf(json['by']) };
   if (type === 'deny') return { type, ...about, reason: textOf(json['reason']) };
   const isTime = Number.isSafeInteger(until) && Number(until) >= 0;
   const lasts = until === 'session' ? until : isTime ? Number(until) : undefined;
-  return { type: 'approve', ...about, input, until: lasts };
+  return { type: 'approve', ...about, input, basis: textOf(basis), until: lasts };
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {

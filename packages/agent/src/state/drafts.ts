@@ -53,8 +53,9 @@ export function approvalAnswered(
     return { turn, attempt, fact: { ...about, decision: 'deny', ...reason } };
   }
   const input = decision.input === undefined ? {} : { input: decision.input };
+  const basis = decision.basis === undefined ? {} : { basis: decision.basis };
   const until = decision.until === undefined ? {} : { until: decision.until };
-  return { turn, attempt, fact: { ...about, decision: 'allow', ...input, ...until } };
+  return { turn, attempt, fact: { ...about, decision: 'allow', ...input, ...basis, ...until } };
 }
 
 /** Returns the records for an abort. */

@@ -373,9 +373,9 @@ function foldCall(call: CallState, fact: Fact): CallState {
         asksFor: isOwnCall(fact) ? [fact.name] : [...(fact.from?.agents ?? []), fact.name],
       };
     case 'approval_answered': {
-      const { decision, reason, by, input } = fact;
+      const { decision, reason, by, input, basis } = fact;
       // Only the first answer has an effect.
-      return call.answer ? call : { ...call, answer: { decision, reason, by, input } };
+      return call.answer ? call : { ...call, answer: { decision, reason, by, input, basis } };
     }
     case 'guardrail_applied': {
       const { name, verdict, reason, input } = fact;

@@ -308,6 +308,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     reason: 'fine',
     by: 'Ada',
     input: tricky,
+    basis: 'absent',
     until: 'session',
     answeredIn: sessionId('s3'),
   },

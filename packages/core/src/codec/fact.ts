@@ -238,6 +238,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       reason: optional(string),
       by: optional(string),
       input: optional(json),
+      basis: optional(string),
       until: optional(until),
       answeredIn: optional(session),
     },

@@ -166,6 +166,11 @@ export type ToolFact =
       /** The input that replaces the input of the call, if the answer changed it. */
       readonly input?: JsonValue;
       /**
+       * The state that the user saw, for example a hash of the content of a file. The call runs only in this
+       * state.
+       */
+      readonly basis?: string;
+      /**
        * If present, the answer also covers later calls under the same rule, until this time or
        * until the session ends.
        */

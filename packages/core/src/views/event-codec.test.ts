@@ -203,6 +203,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     reason: 'no',
     by: 'Ada',
     input: tricky,
+    basis: 'absent',
     until: 5,
     answeredIn: sessionId('s3'),
   },

@@ -216,7 +216,7 @@ function withoutApprovalReason(fact: Approval): Fact {
     const { form: _shown, ...asking } = from;
     return { ...rest, from: { ...asking, input: null } };
   }
-  const { reason: _said, input: _changed, ...rest } = fact;
+  const { reason: _said, input: _changed, basis: _state, ...rest } = fact;
   return rest;
 }
 

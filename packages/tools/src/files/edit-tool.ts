@@ -59,7 +59,7 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
     summarize: ({ path, edits }) =>
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
     execute: async ({ path, edits }, context) => {
-      const { signal, judged } = context;
+      const { signal, judged, basis } = context;
       let noteChange = () => {};
       const change = (before: FileBefore) => {
         const after = applyToFile(before, edits);
@@ -67,7 +67,7 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
         return after;
       };
       const options = { maxBytes: maxEditedBytes, signal };
-      const bound = workspace.boundTo(judged).recordedBy(context);
+      const bound = workspace.boundTo(judged, basis).recordedBy(context);
       const output = await bound.change(path, change, options);
       noteChange();
       return output;

@@ -49,7 +49,7 @@ export function applyPatchTool(workspace: Workspace): DefinedTool<'apply_patch',
     answers: 'openai.apply_patch',
     summarize: ({ type, path: file }) => `${verbs[type]} ${file}`,
     execute: (operation, context) => {
-      const bound = workspace.boundTo(context.judged).recordedBy(context);
+      const bound = workspace.boundTo(context.judged, context.basis).recordedBy(context);
       return execute(bound, operation, context.signal);
     },
   });

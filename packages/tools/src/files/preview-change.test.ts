@@ -18,10 +18,11 @@ test('a write is compared with the current content', async () => {
   expect(await preview('write', { path: 'a.txt', content: 'one\n2\nthree\n' })).toEqual({
     ...{ diff: '@@ -1,3 +1,3 @@\n one\n-two\n+2\n three', added: 1, removed: 1, linesBefore: 3 },
     ...{ file: 'a.txt', isLinked: false },
+    basis: expect.stringMatching(/^sha256:/),
   });
   expect(await preview('write', { path: 'new.txt', content: 'a\n' })).toEqual({
     ...{ diff: '@@ -0,0 +1,1 @@\n+a', added: 1, removed: 0, linesBefore: undefined },
-    ...{ file: 'new.txt', isLinked: false },
+    ...{ file: 'new.txt', isLinked: false, basis: 'absent' },
   });
   const same = await preview('write', { path: 'a.txt', content: 'one\ntwo\nthree\n' });
   expect(same).toMatchObject({ diff: '', linesBefore: 3 });

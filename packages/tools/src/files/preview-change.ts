@@ -1,4 +1,5 @@
 import { WorkspaceError } from '../contract/workspace-error.ts';
+import { basisOf } from '../workspace/open-file.ts';
 import { protectedLinkError } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit, type EditOutcome } from './apply-edits.ts';
@@ -29,6 +30,12 @@ export interface ChangePreview {
   readonly linesBefore: number | undefined;
   /** The reason why the call would fail. Undefined if it would succeed. */
   readonly problem?: string | undefined;
+  /**
+   * The state of the file from which this preview was computed: a hash of the content, or that there is no file.
+   * Pass it with the approval (`ApproveOptions.basis`). The call then changes nothing if the file is in a different
+   * state. Undefined if `write` replaces a file that is too large for a preview.
+   */
+  readonly basis?: string | undefined;
 }
 
 /** Maximum size of a file for a preview, in bytes. The diff of a larger file takes too long. */
@@ -56,19 +63,27 @@ export async function previewChange(
   if (place === undefined) return undefined;
   const at = { file: place.shown, isLinked: place.isLinked };
   const refusal = protectedLinkError(place)?.message;
-  if (refusal !== undefined) return { ...at, ...noDiff, linesBefore: undefined, problem: refusal };
-  if (place.linkTarget !== undefined)
-    return { ...at, ...diffOf(place.linkTarget, ''), linesBefore: 1 };
-  const found = await textOf(workspace, path);
-  if (found === 'outside') return undefined;
-  if (found === 'no text')
-    return { ...at, ...noDiff, linesBefore: undefined, problem: notTextProblem };
+  const hidden = { ...at, ...noDiff, linesBefore: undefined } as const;
+  if (refusal !== undefined) return { ...hidden, problem: refusal, basis: unknownState };
+  if (place.linkTarget !== undefined) {
+    const basis = basisOf(undefined, place.linkTarget);
+    return { ...at, ...diffOf(place.linkTarget, ''), linesBefore: 1, basis };
+  }
+  const current = await contentOf(workspace, path);
+  if (current === 'outside') return undefined;
+  if (current === 'too large' && tool === 'write') return { ...hidden, problem: notTextProblem };
+  if (current === 'unreadable' || current === 'too large')
+    return { ...hidden, problem: notTextProblem, basis: unknownState };
+  const basis = basisOf(current?.version);
+  const found = current && decodeText(current.bytes);
+  if (current !== undefined && found === undefined)
+    return { ...hidden, problem: notTextProblem, basis };
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
   const result = resultOf(found);
-  if ('problem' in result) return { ...at, ...noDiff, linesBefore, problem: result.problem };
+  if ('problem' in result) return { ...at, ...noDiff, linesBefore, problem: result.problem, basis };
   const endings = result.content === undefined ? {} : lineEndingChange(found, result.content);
-  return { ...at, ...diffOf(before, result.text), ...endings, linesBefore };
+  return { ...at, ...diffOf(before, result.text), ...endings, linesBefore, basis };
 }
 
 /**
@@ -130,6 +145,9 @@ function placeOf(
   return workspace.resolve(path, { keepsLink }).catch(() => undefined);
 }
 
+/** The `basis` of a file that cannot be read. No file is in this state, so an approved call changes nothing. */
+const unknownState = 'unknown';
+
 const notTextProblem = 'The current content is not text and cannot be shown';
 const noDiff = { diff: '', added: 0, removed: 0 } as const;
 
@@ -170,12 +188,14 @@ function isEdit(edit: unknown): boolean {
   return typeof before === 'string' && before !== '' && typeof after === 'string';
 }
 
-async function textOf(workspace: Pick<Workspace, 'read'>, path: string) {
+/** Returns the current content of a file. Returns undefined if the file does not exist. */
+async function contentOf(workspace: Pick<Workspace, 'read'>, path: string) {
   try {
-    return decodeText((await workspace.read(path, maxFileBytes)).bytes) ?? 'no text';
+    return await workspace.read(path, maxFileBytes);
   } catch (error) {
     const code = error instanceof WorkspaceError ? error.code : undefined;
     if (code === 'not_found') return undefined;
-    return code === 'outside' ? 'outside' : 'no text';
+    if (code === 'too_large') return 'too large';
+    return code === 'outside' ? 'outside' : 'unreadable';
   }
 }

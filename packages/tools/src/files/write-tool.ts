@@ -31,7 +31,7 @@ export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput
     summarize: ({ path, content }) => `Write ${path} (${lineCount(content)})`,
     execute: async ({ path, content }, context) => {
       const bytes = new TextEncoder().encode(content);
-      const bound = workspace.boundTo(context.judged).recordedBy(context);
+      const bound = workspace.boundTo(context.judged, context.basis).recordedBy(context);
       const { place, isNew } = await writeSeen(bound, path, bytes, context);
       noteVersion(context, place.real, versionOf(bytes));
       return `${isNew ? 'Created' : 'Replaced'} ${place.shown}: ${lineCount(content)}`;

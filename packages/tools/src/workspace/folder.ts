@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AgentError } from '@millrace/agent';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
 /**
@@ -89,7 +90,7 @@ function rootError(root: string, error: unknown): unknown {
  * Returns the real path of a folder. On Linux, it opens the folder and asks the kernel for its path. Throws
  * if the path is not a readable folder.
  */
-export function realFolderPath(given: string): string {
+function realFolderPath(given: string): string {
   const root = realpathSync.native(given);
   const handles = handlesOf(root);
   if (handles === undefined) {
@@ -188,3 +189,17 @@ export async function folderByName(real: string): Promise<Folder> {
 
 const notFolderError = () => Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
 const movedError = () => Object.assign(new Error('moved'), { code: 'ESTALE' });
+
+/** Returns the real path of the root of a workspace. Throws if it is not a readable folder. */
+export function realRoot(given: string): string {
+  try {
+    return realFolderPath(given);
+  } catch (error) {
+    throw invalidRootError(given, error);
+  }
+}
+
+function invalidRootError(given: string, cause?: unknown): AgentError {
+  const message = `Cannot create a workspace in ${given}: it is not a folder that can be read. Create it first`;
+  return new AgentError('bad_option', message, { path: given }, { cause });
+}

@@ -142,6 +142,59 @@ export function isSameVersion(a: FileVersion, b: FileVersion): boolean {
   return a.size === b.size && a.sha256 === b.sha256;
 }
 
+/**
+ * Returns the text for the state of a file that a person saw (`basis`). `version` is undefined if the file does not
+ * exist. `linkTarget` is set if the path is a symbolic link itself.
+ */
+export function basisOf(version: FileVersion | undefined, linkTarget?: string): string {
+  if (linkTarget !== undefined)
+    return `link:${createHash('sha256').update(linkTarget).digest('hex')}`;
+  return version === undefined ? 'absent' : `sha256:${version.sha256}`;
+}
+
+/** Throws if the state of a file is not the state that the user saw when the user allowed the call. */
+export function assertBasis(
+  { given, linkTarget }: ResolvedPath,
+  basis: string | undefined,
+  version: FileVersion | undefined,
+): void {
+  if (basis === undefined || basisOf(version, linkTarget) === basis) return;
+  const state =
+    'it changed after the user saw this change, and nothing was done. Read it again, then make the call again';
+  throw new WorkspaceError('changed', given, state);
+}
+
+/**
+ * Throws if the file is not in the state that the user saw (`basis`). Returns write options. With them, the write fails
+ * if the state changes later.
+ */
+export async function checkBasis(
+  place: ResolvedPath,
+  basis: string | undefined,
+  open: (place: ResolvedPath) => Promise<OpenFile>,
+): Promise<{ readonly isNew?: true; readonly expected?: FileVersion }> {
+  if (basis === undefined) return {};
+  const version = place.linkTarget === undefined ? await versionAt(place, open) : undefined;
+  assertBasis(place, basis, version);
+  return version === undefined ? { isNew: true } : { expected: version };
+}
+
+/** Returns the version of a file. Returns undefined if the file does not exist. */
+async function versionAt(
+  place: ResolvedPath,
+  open: (place: ResolvedPath) => Promise<OpenFile>,
+): Promise<FileVersion | undefined> {
+  const file = await open(place).catch((error: unknown) => {
+    if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  try {
+    return file && (await hashFile(file));
+  } finally {
+    await file?.handle.close();
+  }
+}
+
 function tooLargeError(path: string, size: number, maxBytes: number): WorkspaceError {
   const state = `it has ${size} bytes, and at most ${maxBytes} can be read at once`;
   return new WorkspaceError('too_large', path, state);

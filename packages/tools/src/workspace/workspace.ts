@@ -1,11 +1,17 @@
-import { AgentError } from '@millrace/agent';
 import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { isPartOfRepository } from '../git/repositories/read-folder.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { folderOpener, realFolderPath } from './folder.ts';
+import { folderOpener, realRoot } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
 import { type OpenBuffers, openBuffer, unsavedBytes, writeBuffer } from './open-buffers.ts';
-import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
+import {
+  assertBasis,
+  checkBasis,
+  type FileContent,
+  type OpenFile,
+  openFile,
+  readContent,
+} from './open-file.ts';
 import type { OpenRoot } from './open-folder.ts';
 import { type ChangeLog, modeOf, readOldFile, recordChange } from './record-change.ts';
 import {
@@ -44,8 +50,11 @@ export interface Workspace {
    * leads to a different real path than `judged`. A change also fails if git or another program obeys the file
    * now, and `judged` does not say so. Tools pass `ToolContext.judged`. If it is undefined, there is no
    * restriction.
+   *
+   * A change also fails with the code `changed` if the file is in a different state than `basis`, which is
+   * `ChangePreview.basis`. Tools pass `ToolContext.basis`. If it is undefined, any state is allowed.
    */
-  boundTo(judged: string | undefined): Workspace;
+  boundTo(judged: string | undefined, basis?: string | undefined): Workspace;
   /**
    * Returns the workspace for one tool call. It writes each file change to the log before it changes the
    * file, so the change can be undone. Tools pass their `ToolContext`. Without `recordFileChange`, nothing is
@@ -124,12 +133,13 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 /** The call to which a workspace belongs, and the open files of the editor. */
 interface CallBinding {
   readonly judged?: string | undefined;
+  readonly basis?: string | undefined;
   readonly log?: ChangeLog | undefined;
   readonly buffers?: OpenBuffers | undefined;
 }
 
 function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Workspace {
-  const { judged, log, buffers } = binding;
+  const { judged, basis, log, buffers } = binding;
   const open = async (place: ResolvedPath) => openBuffer(buffers, await openFile(openRoot, place));
   /** Returns the unsaved content of a file in the editor. Undefined if there is none. */
   const unsavedAt = async (place: ResolvedPath) => {
@@ -197,7 +207,8 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
   return {
     root,
     resolve,
-    boundTo: (real) => workspaceAt(root, openRoot, { ...binding, judged: real ?? judged }),
+    boundTo: (real, state) =>
+      workspaceAt(root, openRoot, { ...binding, judged: real ?? judged, basis: state ?? basis }),
     recordedBy: (own) => workspaceAt(root, openRoot, { ...binding, log: own }),
     open: async (path) => open(await resolve(path)),
     read: async (path, maxBytes) => {
@@ -212,9 +223,10 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       return withPathLock(lockOf(place), async () => {
         options.signal?.throwIfAborted();
         assertProtectionJudged(root, place, judged);
+        const seen = await checkBasis(place, basis, open);
         const recorded = await record(place, bytes, options);
-        const expected = options.expected ?? recorded.expected;
-        return put(place, bytes, { ...options, ...recorded, expected });
+        const expected = options.expected ?? seen.expected ?? recorded.expected;
+        return put(place, bytes, { ...options, ...recorded, ...seen, expected });
       });
     },
     remove: async (path, { signal } = {}) => {
@@ -223,6 +235,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       return withPathLock(lockOf(place), async () => {
         signal?.throwIfAborted();
         assertProtectionJudged(root, place, judged);
+        await checkBasis(place, basis, open);
         // Deleting a link does not delete its target, so there is no content to record.
         if (place.linkTarget === undefined) await record(place, undefined);
         await removeFile(openRoot, place, () => assertProtectionJudged(root, place, judged));
@@ -235,6 +248,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
         options.signal?.throwIfAborted();
         assertProtectionJudged(root, place, judged);
         const old = await readPlace(place, maxBytes);
+        assertBasis(place, basis, old.version);
         const after = change({ place, bytes: old.bytes });
         if (after.bytes !== undefined) {
           if (log !== undefined) await recordChange(log, place, old, after.bytes);
@@ -252,19 +266,6 @@ function namesFolderError(path: string): WorkspaceError {
     path,
     'it ends like the path of a folder. Give the path of a file',
   );
-}
-
-function realRoot(given: string): string {
-  try {
-    return realFolderPath(given);
-  } catch (error) {
-    throw invalidRootError(given, error);
-  }
-}
-
-function invalidRootError(given: string, cause?: unknown): AgentError {
-  const message = `Cannot create a workspace in ${given}: it is not a folder that can be read. Create it first`;
-  return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
 // The last work of each lock. All workspaces of the process share this map, because the root of one workspace

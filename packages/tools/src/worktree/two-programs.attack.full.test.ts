@@ -61,7 +61,7 @@ async function startMerger(
 function beforeWrites(workspace: Workspace, before: () => Promise<void>): Workspace {
   return {
     ...workspace,
-    boundTo: (judged) => beforeWrites(workspace.boundTo(judged), before),
+    boundTo: (judged, basis) => beforeWrites(workspace.boundTo(judged, basis), before),
     write: async (...given) => {
       await before();
       return workspace.write(...given);

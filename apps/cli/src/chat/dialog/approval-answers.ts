@@ -30,9 +30,13 @@ export interface ApprovalAnswersOptions {
   readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
   readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
   /** Approves the call, and grants its rule for the rest of the session. */
-  readonly approveForSession: (approval: PendingApproval) => Promise<void>;
+  readonly approveForSession: (approval: PendingApproval, basis?: string) => Promise<void>;
   /** Approves the call, and saves the rule for this folder. */
-  readonly approveAlways: (approval: PendingApproval, rule: PermissionRule) => Promise<void>;
+  readonly approveAlways: (
+    approval: PendingApproval,
+    rule: PermissionRule,
+    basis?: string,
+  ) => Promise<void>;
   readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
   /** Runs work in the background and prints its error. */
   readonly runInBackground: (work: Promise<void>) => void;
@@ -92,7 +96,7 @@ export class ApprovalAnswers {
 
   /** Approves the call that the dialog shows. */
   approveOnce(dialog: ApprovalDialog): void {
-    this.#approve(dialog, () => this.#options.approve(dialog.approval, {}));
+    this.#approve(dialog, (basis) => this.#options.approve(dialog.approval, { basis }));
   }
 
   deny(approval: PendingApproval, reason: string | undefined): void {
@@ -132,7 +136,7 @@ export class ApprovalAnswers {
         return this.#open(
           approval,
           confirmSession(dialog),
-          () => this.#approve(dialog, () => approveForSession(approval)),
+          () => this.#approve(dialog, (basis) => approveForSession(approval, basis)),
           key,
         );
       case 'always':
@@ -140,7 +144,7 @@ export class ApprovalAnswers {
         return this.#open(
           approval,
           confirmAlways(savedRule),
-          () => this.#approve(dialog, () => approveAlways(approval, savedRule)),
+          () => this.#approve(dialog, (basis) => approveAlways(approval, savedRule, basis)),
           key,
         );
       case 'waiting':
@@ -194,14 +198,17 @@ export class ApprovalAnswers {
     return opened;
   }
 
-  /** Approves a call, unless its effect now differs from the effect that the dialog showed. */
-  #approve(dialog: ApprovalDialog, answer: () => Promise<void>): void {
+  /**
+   * Approves a call, unless its effect now differs from the effect that the dialog showed. The answer contains the
+   * state of the file (`basis`), because the file can change before the call runs.
+   */
+  #approve(dialog: ApprovalDialog, answer: (basis?: string) => Promise<void>): void {
     const { approval, preview: shown } = dialog;
-    if (!changesFile(approval)) return this.#submit(approval, answer);
+    if (!changesFile(approval)) return this.#submit(approval, () => answer());
     this.#submit(approval, async () => {
       const now = await this.#options.previews.renew(approval);
       if (!isSamePreview(shown, now)) throw new Error(changedText(approval));
-      await answer();
+      await answer(now?.basis);
     });
   }
 

@@ -11,7 +11,10 @@ export interface ApprovalPreviews {
   of(approval: PendingApproval): ChangePreview | undefined;
   /** Returns true if the preview is computed, or if the call has none. */
   isReady(approval: PendingApproval): boolean;
-  /** Computes the preview again for the current content of the file. */
+  /**
+   * Computes the preview again for the current content of the file, and returns it. Its `basis` belongs to this
+   * content, also if the preview looks the same as before.
+   */
   renew(approval: PendingApproval): Promise<ChangePreview | undefined>;
 }
 
@@ -48,15 +51,15 @@ export class ChangePreviews implements ApprovalPreviews {
   async renew(approval: PendingApproval): Promise<ChangePreview | undefined> {
     const before = this.#known.get(approval) ?? { preview: undefined, isReady: false };
     this.#known.set(approval, before);
-    const { name: tool, input } = approval;
-    const preview = await this.#preview({ tool, input }).catch(() => undefined);
+    const { name: tool, input, judged } = approval;
+    const preview = await this.#preview({ tool, input }, judged).catch(() => undefined);
     // An unchanged preview stays the same object, so that the dialog is not drawn again and the
     // user need not read it again.
     const isSame = isSamePreview(this.#known.get(approval)?.preview, preview);
     const kept = isSame ? this.#known.get(approval)?.preview : preview;
     this.#known.set(approval, { preview: kept, isReady: true });
     if (!isSame) this.#onChange();
-    return kept;
+    return preview;
   }
 }
 
@@ -65,9 +68,11 @@ export function changesFile({ name }: Pick<PendingApproval, 'name'>): boolean {
   return name === 'edit' || name === 'write';
 }
 
+/** Returns true if both previews show the same. The files can differ in parts that the change does not show. */
 export function isSamePreview(a: ChangePreview | undefined, b: ChangePreview | undefined): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined) return false;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof ChangePreview>;
+  keys.delete('basis');
   return [...keys].every((key) => a[key] === b[key]);
 }

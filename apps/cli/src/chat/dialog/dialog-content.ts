@@ -97,11 +97,24 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
  */
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
   const { folder, approval, preview } = dialog;
+  const place = factLines(look, 'dim', otherPlace(dialog));
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
   const about = folder === undefined ? [] : wrapText(look, where, marginOf(look));
   const reason = factLines(look, 'dim', approval.reason);
   const problem = factLines(look, 'bad', preview?.problem);
-  return [...problem, ...reason, ...about, ...callContent(look, dialog, isFull)];
+  return [...problem, ...reason, ...about, ...place, ...callContent(look, dialog, isFull)];
+}
+
+/**
+ * Returns where a command runs, if this is not the folder of the question. For example, a sub-agent can work in a
+ * worktree. The policy names the folder and the sandbox in its decision (`judged`).
+ */
+export function otherPlace({
+  approval: { name, judged },
+  root,
+}: Pick<ApprovalDialog, 'approval' | 'root'>): string | undefined {
+  if (name !== 'bash' || judged === undefined || root === undefined) return undefined;
+  return judged.endsWith(` in ${root}`) ? undefined : `It is ${judged}`;
 }
 
 function factLines(look: Look, tone: 'bad' | 'dim', fact: string | undefined): readonly string[] {

@@ -22,10 +22,10 @@ export class RememberedAnswers {
     this.#options = options;
   }
 
-  readonly approveForSession = async (approval: PendingApproval): Promise<void> => {
+  readonly approveForSession = async (approval: PendingApproval, basis?: string): Promise<void> => {
     const { built, conversation } = this.#options;
     const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
-    await conversation().approve(approval, { forSession: isForLog(approval) });
+    await conversation().approve(approval, { forSession: isForLog(approval), basis });
     if (rule === undefined || !this.#isHere(approval)) return;
     // The log stores rules for each sub-agent separately. This rule must apply to all agents, so
     // the process keeps it too.
@@ -52,11 +52,12 @@ export class RememberedAnswers {
   readonly approveAlways = async (
     approval: PendingApproval,
     rule: PermissionRule,
+    basis?: string,
   ): Promise<void> => {
     const { built, conversation } = this.#options;
     const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
     const isSame = asked !== undefined && ruleToText(asked) === ruleToText(rule);
-    await conversation().approve(approval, { forSession: isSame && isForLog(approval) });
+    await conversation().approve(approval, { forSession: isSame && isForLog(approval), basis });
     const kept = built().remember(rule, 'always');
     // If the rule cannot be saved, it still applies in this process.
     await Promise.all([this.#approveLike(approval), kept]);

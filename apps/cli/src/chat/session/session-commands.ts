@@ -18,6 +18,11 @@ export interface ApprovalOptions {
   /** The input for the call. Default: the input from the model. */
   readonly input?: JsonValue | undefined;
   /**
+   * The state of the file that the user saw (`ChangePreview.basis`). The call changes nothing in a different state.
+   * Default: any state.
+   */
+  readonly basis?: string | undefined;
+  /**
    * If true, all calls that match the same rule are allowed until the session ends. Default: false.
    */
   readonly forSession?: boolean | undefined;
@@ -25,10 +30,13 @@ export interface ApprovalOptions {
 
 export function approveCommand(
   toolCallId: ToolCallId,
-  { input, forSession = false }: ApprovalOptions,
+  { input, basis, forSession = false }: ApprovalOptions,
   by: string,
 ): JsonObject {
-  const changed = input === undefined ? {} : { input };
+  const changed = {
+    ...(input !== undefined && { input }),
+    ...(basis !== undefined && { basis }),
+  };
   return { type: 'approve', toolCallId, by, ...changed, ...(forSession && { until: 'session' }) };
 }
 

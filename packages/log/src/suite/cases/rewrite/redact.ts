@@ -231,7 +231,10 @@ export const redactCases: readonly CaseSpec[] = [
             ...{ type: 'approval_asked', toolCallId: id, name: 'search' },
             ...{ reason: secret, judged: secret },
           },
-          { type: 'approval_answered', toolCallId: id, name: 'search', decision: 'allow', input },
+          {
+            ...{ type: 'approval_answered', toolCallId: id, name: 'search', decision: 'allow' },
+            ...{ input, basis: secret },
+          },
           {
             type: 'tool_execution_started',
             toolCallId: id,
