@@ -1,4 +1,5 @@
-import { type EntryStart, findExtensionRisk } from './index-extensions.ts';
+import { type EntryStart, findExtension, findExtensionRisk } from './index-extensions.ts';
+import { type HashBytes, hasOwnHash, isSafeName, isUsualPath } from './index-form.ts';
 
 /**
  * The size of the header, in bytes. `statBytes` is the size of the fields before the hash of an entry. Two
@@ -8,15 +9,9 @@ const headerBytes = 12;
 const statBytes = 40;
 const modeOffset = 24;
 
-/**
- * The size of the hashes in an index, in bytes: SHA-1, or SHA-256 if the settings of the repository
- * require it.
- */
-export type HashBytes = 20 | 32;
-
 const flags = { extended: 0x4000, nameLength: 0x0fff, skipWorktree: 0x4000 } as const;
 const fileTypes = {
-  ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000 },
+  ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000, folder: 0o040000 },
 } as const;
 
 /** Maximum length of a path in Linux, in bytes. A file with a longer path cannot exist. */
@@ -54,13 +49,26 @@ interface IndexFile {
 }
 
 /**
- * Returns the paths of the submodules in an index and in the `shared` files of a split index. Returns
- * undefined if git may read different entries than this function. This is the case for a damaged index, an
- * unknown format, or a path that git never writes.
+ * Returns the paths of the submodules in an index and in the `shared` file of a split index. Returns undefined if the
+ * index does not have exactly the form that git writes. Git may then read different entries than this function, or
+ * write files to unusual places. With `mayFold`, an entry can stand for a whole folder, as in a sparse index.
  */
 export function submodulePaths(index: Buffer, parts: IndexParts): readonly string[] | undefined {
-  const found = readAllPaths(index, parts, (type) => type === fileTypes.submodule);
+  const form = { isStrict: true, mayFold: parts.mayFold };
+  const found = readAllPaths(index, parts, (type) => type === fileTypes.submodule, form);
   return found?.every(isUsualPath) ? found : undefined;
+}
+
+/**
+ * Returns the name of the shared file of a split index, or undefined if the index is not split. Throws a `RangeError`
+ * if the index is damaged.
+ */
+export function sharedIndexName(index: Buffer, hashBytes: HashBytes): string | undefined {
+  if (!index.includes('link', headerBytes, 'latin1')) return undefined;
+  const form = { isStrict: false, mayFold: true };
+  const { end } = readEntries({ index, hashBytes }, () => false, { bytes: maxTotalBytes }, form);
+  const link = findExtension(index, 'link', end, index.length - hashBytes);
+  return link && `sharedindex.${link.toString('hex', 0, hashBytes)}`;
 }
 
 /**
@@ -81,20 +89,36 @@ export function checkedOutPaths(index: Buffer, parts: IndexParts): readonly stri
 /** Returns true for the wanted entries. */
 type IsWanted = (type: number, isSkipped: boolean) => boolean;
 
-interface IndexParts {
+/** The other parts of an index, and its format. */
+export interface IndexParts {
+  /** The content of the shared file of a split index. */
   readonly shared: readonly Buffer[];
   readonly hashBytes: HashBytes;
+  /** True if the settings allow entries for whole folders. Default: false. */
+  readonly mayFold?: boolean | undefined;
+}
+
+/** The entries that a reader accepts. */
+interface EntryForm {
+  /** True if the reader refuses a mode or a name that git never writes, and a wrong hash of the file. */
+  readonly isStrict: boolean;
+  readonly mayFold?: boolean | undefined;
 }
 
 function readAllPaths(
   index: Buffer,
   { shared, hashBytes }: IndexParts,
   isWanted: IsWanted,
+  form: EntryForm = { isStrict: false },
 ): readonly string[] | undefined {
   try {
     const budget: NameBudget = { bytes: maxTotalBytes };
-    const all = [index, ...shared].map((one) =>
-      readPaths({ index: one, hashBytes }, isWanted, budget),
+    const [main, ...others] = [index, ...shared];
+    const all = [main, ...others].map((one = index) =>
+      readPaths({ index: one, hashBytes }, isWanted, budget, {
+        ...form,
+        isSplit: one === main && others.length > 0,
+      }),
     );
     const known = all.filter((one) => one !== undefined);
     return known.length < all.length ? undefined : [...new Set(known.flat())];
@@ -114,10 +138,33 @@ function readPaths(
   file: IndexFile,
   isWanted: IsWanted,
   budget: NameBudget,
+  form: EntryForm & { readonly isSplit: boolean },
 ): readonly string[] | undefined {
   const { index, hashBytes } = file;
+  if (form.isStrict && !hasOwnHash(index, hashBytes)) return undefined;
+  const { found, starts, end } = readEntries(file, isWanted, budget, form);
+  const risk = findExtensionRisk(index, end, index.length - hashBytes, starts, form);
+  return risk === undefined ? found : undefined;
+}
+
+/** The wanted paths of an index, the places of all entries, and the offset of their end. */
+interface ReadEntries {
+  readonly found: readonly string[];
+  readonly starts: readonly EntryStart[];
+  readonly end: number;
+}
+
+/** Reads the entries of an index. Throws a `RangeError` if it has a different form. */
+function readEntries(
+  file: IndexFile,
+  isWanted: IsWanted,
+  budget: NameBudget,
+  { isStrict, mayFold = false, isSplit = false }: EntryForm & { readonly isSplit?: boolean },
+): ReadEntries {
+  const { index } = file;
   const version = index.readUInt32BE(4);
-  if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4) return undefined;
+  if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4)
+    throw new RangeError('an unknown format');
   const count = index.readUInt32BE(8);
   const found: string[] = [];
   const starts: EntryStart[] = [];
@@ -128,55 +175,51 @@ function readPaths(
     budget.bytes -= entry.nameLength;
     if (budget.bytes < 0) throw new RangeError('too many names');
     const keptLength = entry.nameLength - entry.addedLength;
+    const mode = index.readUInt32BE(at + modeOffset);
     // Git ignores the upper half of the mode and the permissions of a submodule.
-    const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
+    const type = mode & fileTypes.mask;
     const isFound = isWanted(type, entry.isSkipped);
-    if (version === 4 || isFound) {
+    if (version === 4 || isFound || isStrict) {
       const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
       previous =
         keptLength === 0 ? added : Buffer.concat([previous.subarray(0, keptLength), added]);
     }
-    if (!entryTypes.includes(type)) return undefined;
+    const isFolder = mayFold && mode === fileTypes.folder;
+    if (!isFolder && !entryTypes.includes(type)) throw new RangeError('an unknown type');
+    if (isStrict) {
+      const name = previous.toString('latin1');
+      // In a split index, an entry without a name replaces an entry of the shared file.
+      const isReplacement = isSplit && name === '';
+      const path = isFolder ? name.replace(/\/$/, '') : name;
+      if (!(isFolder || modes.includes(mode)) || !(isReplacement || isSafeName(path)))
+        throw new RangeError('an entry that git does not write');
+    }
     if (isFound) found.push(previous.toString('utf8'));
     starts.push({ at, isWhole: keptLength === 0 });
     at = entry.end;
   }
-  const end = index.length - hashBytes;
-  const risk = findExtensionRisk(index, at, end, starts, { isSplit: true });
-  return risk === undefined ? found : undefined;
+  return { found, starts, end: at };
 }
 
-/**
- * True if the path has a form that git itself writes to an index. Git follows any path in an index, even an
- * absolute path or a path with `..`. For git, a path ends at a zero byte. In a split index, an empty name
- * replaces an entry of the shared file.
- */
-export function isUsualPath(path: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: such a path may end for git earlier
-  if (/[\u0000-\u001f\u007f\uFFFD]/.test(path)) return false;
-  return path.split('/').every((name) => !/^(?:\.{0,2}|\.git)$/i.test(name));
-}
+/** The modes that git writes, except the mode of a folder in a sparse index. */
+const modes: readonly number[] = [0o100644, 0o100755, fileTypes.link, fileTypes.submodule];
 
 function findRisk(index: Buffer): string | undefined {
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4)
     return 'the index has an unknown format';
-  const count = index.readUInt32BE(8);
   const file = { index, hashBytes: 20 } as const;
-  const end = index.length - file.hashBytes;
-  const starts: EntryStart[] = [];
-  let at = headerBytes;
-  for (let nameLength = 0; starts.length < count; ) {
-    if (at + statBytes + file.hashBytes + 2 > end) return 'the index is damaged';
-    const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
-    if (type !== fileTypes.file && type !== fileTypes.link)
-      return 'the index has a submodule or a sparse folder';
-    const entry = entryAt(file, at, version, nameLength);
-    ({ nameLength } = entry);
-    starts.push({ at, isWhole: entry.addedLength === nameLength });
-    at = entry.end;
-  }
-  return findExtensionRisk(index, at, end, starts);
+  let hasOther = false;
+  const seeType = (type: number) => {
+    hasOther ||= type !== fileTypes.file && type !== fileTypes.link;
+    return false;
+  };
+  const budget: NameBudget = { bytes: maxTotalBytes };
+  const form = { isStrict: true, mayFold: true };
+  const { starts, end } = readEntries(file, seeType, budget, form);
+  if (hasOther) return 'the index has a submodule or a sparse folder';
+  const risk = findExtensionRisk(index, end, index.length - file.hashBytes, starts);
+  return risk ?? (hasOwnHash(index, file.hashBytes) ? undefined : 'the index is damaged');
 }
 
 interface Entry {

@@ -242,6 +242,26 @@ describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
     },
   );
 
+  test('18.963: attack: git checkout writes a file outside of the workspace', async (context) => {
+    const { workspace, outside, run, write } = await attackAgent(user, context);
+    write(workspace, { 'a.txt': 'a' });
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'safe.directory=*', ...words], { cwd: workspace, stdio: 'pipe' });
+    git('init', '-q');
+    const id = Buffer.from(git('hash-object', '-w', 'a.txt').toString().trim(), 'hex');
+    if (user === 'nobody') execFileSync('chown', ['-R', '65534:65534', workspace]);
+    const made = entry(`${outside}/ran`, { mode: file });
+    id.copy(made, 40);
+    const said = await run(`echo ${index([made]).toString('base64')} | base64 -d > .git/index`);
+    try {
+      git('checkout', '.');
+    } catch {
+      // There is no index any more.
+    }
+    expect(readdirSync(outside), said).toEqual([]);
+    expect(said).toContain('its index cannot be checked');
+  });
+
   test.for(attacksAs(user, attacks))(
     '18.63: attack: $title hides a submodule',
     async (attack, context) => {

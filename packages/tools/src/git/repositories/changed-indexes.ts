@@ -1,6 +1,4 @@
-import { basename, dirname, join, sep } from 'node:path';
-import { readGitSettings } from '../read-git-settings.ts';
-import { readRegularFile } from '../read-regular-file.ts';
+import { basename, dirname, sep } from 'node:path';
 import type { Risk } from './remove-risk.ts';
 import type { FoundRepository, RepositorySearch } from './repository-search.ts';
 import { hasHiddenWorktree } from './settings-risk.ts';
@@ -27,8 +25,6 @@ export function indexesOf({ root, known, search }: KnownRepositories): Indexes {
   return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
 }
 
-const maxConfigBytes = 1_048_576;
-
 /** Returns the known repositories whose index a command has changed in a way that cannot be checked. */
 export async function changedIndexes(
   { root, search }: Pick<KnownRepositories, 'root' | 'search'>,
@@ -41,21 +37,10 @@ export async function changedIndexes(
     const known = new Set(earlier.submodules);
     const worktree = basename(folder) === '.git' ? dirname(folder) : undefined;
     const isRisk =
-      submodules === undefined
-        ? !(await isSparse(folder))
-        : submodules.some((one) => !known.has(one)) &&
-          (await hasHiddenWorktree(folder, root, worktree));
+      submodules === undefined ||
+      (submodules.some((one) => !known.has(one)) &&
+        (await hasHiddenWorktree(folder, root, worktree)));
     if (isRisk) risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
   }
   return risks;
-}
-
-/** True if the settings enable an index that can contain folders. No command can change these settings. */
-async function isSparse(git: string): Promise<boolean> {
-  for (const name of ['config', 'config.worktree']) {
-    const text = await readRegularFile(join(git, name), maxConfigBytes);
-    const settings = readGitSettings(text?.toString('utf8') ?? '');
-    if (settings.some(({ section, key }) => section === 'index' && key === 'sparse')) return true;
-  }
-  return false;
 }

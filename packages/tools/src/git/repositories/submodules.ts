@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { entryOf } from '../../workspace/real-form.ts';
-import { type HashBytes, indexPaths, submodulePaths } from '../git-index.ts';
+import { type IndexParts, indexPaths, sharedIndexName, submodulePaths } from '../git-index.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFileSync } from '../read-regular-file.ts';
 
@@ -135,12 +135,13 @@ export class IndexReader {
     const before = stampOf([path]);
     const seenSettings = stampOf(settings);
     const index = readRegularFileSync(path, maxIndexBytes);
-    const shared = index === undefined ? [] : sharedIndexes(git, index);
+    const format = formatOf(settings);
+    const shared = index === undefined ? [] : sharedIndexes(git, index, format);
     const stamp = [before, ...shared.map((file) => stampOf([file]))].join(' ');
     const files = [path, ...shared, ...settings];
     const isSettled = files.every((file) => changedAt(file) < settled);
     const submodules =
-      before === '' ? [] : index && readPaths(index, shared, hashBytesOf(settings), submodulePaths);
+      before === '' ? [] : index && readPaths(index, shared, format, submodulePaths);
     const read = { stamp, files, isSettled, submodules, seen: `${stamp} ${seenSettings}` };
     if (this.#known.size >= maxKept) this.#known.clear();
     this.#known.set(git, read);
@@ -160,58 +161,59 @@ export function trackedPaths(
   const path = join(git, 'index');
   if (stampOf([path]) === '') return [];
   const index = readRegularFileSync(path, maxIndexBytes);
-  return (
-    index && readPaths(index, sharedIndexes(git, index), hashBytesOf(settingsOf(git)), pathsIn)
-  );
+  if (index === undefined) return undefined;
+  const format = formatOf(settingsOf(git));
+  return readPaths(index, sharedIndexes(git, index, format), format, pathsIn);
 }
 
 const maxSettingsBytes = 1_048_576;
 
 /**
- * Returns the files that define the hash format of a repository. A worktree uses the settings of its
- * repository.
+ * Returns the files that define the format of an index. A worktree uses the settings of its repository, and further
+ * settings of its own.
  */
 function settingsOf(git: string): readonly string[] {
-  return [join(git, 'commondir'), join(commonFolderOf(git), 'config')];
+  return [
+    join(git, 'commondir'),
+    join(commonFolderOf(git), 'config'),
+    join(git, 'config.worktree'),
+  ];
 }
 
-function hashBytesOf([, config = '']: readonly string[]): HashBytes {
-  const text = readRegularFileSync(config, maxSettingsBytes)?.toString('utf8') ?? '';
-  const isLong = readGitSettings(text).some(
-    ({ section, key, value }) =>
-      section === 'extensions' && key === 'objectformat' && value !== 'sha1',
+type IndexFormat = Omit<IndexParts, 'shared'>;
+
+function formatOf([, ...files]: readonly string[]): IndexFormat {
+  const settings = files.flatMap((file) =>
+    readGitSettings(readRegularFileSync(file, maxSettingsBytes)?.toString('utf8') ?? ''),
   );
-  return isLong ? 32 : 20;
+  const valuesOf = (name: string) =>
+    settings.flatMap(({ section, key, value }) => (`${section}.${key}` === name ? [value] : []));
+  const isLong = valuesOf('extensions.objectformat').some((value) => value !== 'sha1');
+  // No command can change the settings of a repository that exists.
+  return { hashBytes: isLong ? 32 : 20, mayFold: valuesOf('index.sparse').length > 0 };
 }
 
 function readPaths(
   index: Buffer,
   shared: readonly string[],
-  hashBytes: HashBytes,
+  format: IndexFormat,
   pathsIn: typeof indexPaths,
 ): readonly string[] | undefined {
-  if (shared.length > maxSharedFiles) return undefined;
   const others = shared.map((file) => readRegularFileSync(file, maxIndexBytes));
   const known = others.filter((one) => one !== undefined);
-  return known.length < others.length ? undefined : pathsIn(index, { shared: known, hashBytes });
+  return known.length < others.length ? undefined : pathsIn(index, { ...format, shared: known });
 }
 
-/** Maximum number of shared files of a split index. An index with more shared files cannot be checked. */
-const maxSharedFiles = 50;
-
-/**
- * Returns the shared files of a split index. The index contains the hash of a shared file after the text
- * `link`. A name in the index can also contain that text, but then no file with that hash exists.
- */
-function sharedIndexes(git: string, index: Buffer): readonly string[] {
-  const found = new Set<string>();
-  let at = index.indexOf('link', 0, 'latin1');
-  for (; at !== -1 && found.size <= maxSharedFiles; at = index.indexOf('link', at + 1, 'latin1'))
-    for (const bytes of [20, 32]) {
-      const path = join(git, `sharedindex.${index.toString('hex', at + 8, at + 8 + bytes)}`);
-      if (stampOf([path]) !== '') found.add(path);
-    }
-  return [...found];
+/** Returns the shared file of a split index. It may not exist. */
+function sharedIndexes(git: string, index: Buffer, { hashBytes }: IndexFormat): readonly string[] {
+  try {
+    const name = sharedIndexName(index, hashBytes);
+    return name === undefined ? [] : [join(git, name)];
+  } catch (error) {
+    // The index is damaged, so nobody can read its paths.
+    if (error instanceof RangeError) return [];
+    throw error;
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { dirname, join, relative, sep } from 'node:path';
-import { checkedOutPaths, isUsualPath } from '../git-index.ts';
+import { checkedOutPaths } from '../git-index.ts';
+import { isUsualPath } from '../index-form.ts';
 import { gitFolderOf, stampOf, trackedPaths } from './submodules.ts';
 
 /** If the index changed less than this time ago, it is read again, because its stamp may not show a later change. */
