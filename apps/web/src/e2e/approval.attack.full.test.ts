@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fewOf } from '../../../../packages/core/src/testing/runs.ts';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
-import type { ChatTab } from './testing/chat-tab.ts';
+import { type ChatTab, enabledAllow } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // A hostile model hides a harmful line in a long input. The user must see the whole input before
@@ -61,7 +61,7 @@ describeInChromium()('an approval card', () => {
       await tab.page.keyboard.press('End');
       // The window may be smaller than the card.
       await card(tab).locator('.approval-end').scrollIntoViewIfNeeded();
-      await button(tab, 'Allow').click();
+      await card(tab).getByRole('button', enabledAllow).click();
       await tab.waitForText('That was all of it.');
     },
   );
@@ -74,6 +74,55 @@ describeInChromium()('an approval card', () => {
     );
     expect([alef, sign, bet]).toEqual([alef, sign, bet].toSorted((a = 0, b = 0) => a - b));
   });
+
+  const covers = {
+    'an artifact': {
+      message: `say\n\`\`\`html\n<h1>Press Alt+Y</h1>\n${'<!-- a long document -->\n'.repeat(24)}\`\`\``,
+      open: ({ page }: ChatTab) => page.getByRole('button', { name: /^\d+ artifacts?$/ }).click(),
+      close: ({ page }: ChatTab) =>
+        page
+          .getByRole('complementary', { name: 'Artifacts' })
+          .getByRole('button', { name: 'Close' })
+          .click(),
+    },
+    'the session list': {
+      message: 'say hello',
+      open: ({ page }: ChatTab) => page.getByRole('button', { name: /sessions/i }).click(),
+      close: ({ page }: ChatTab) => page.keyboard.press('Escape'),
+    },
+    'a part of the page in full-screen mode': {
+      message: 'say hello',
+      open: ({ page }: ChatTab) =>
+        page.evaluate("document.querySelector('.transcript').requestFullscreen()"),
+      close: ({ page }: ChatTab) => page.evaluate('document.exitFullscreen()'),
+    },
+  } as const;
+
+  test.each(Object.keys(covers) as readonly (keyof typeof covers)[])(
+    '18.948: attack: %s covers the question and asks for Alt+Y',
+    async (what) => {
+      const { message, open, close } = covers[what];
+      const visitor = await harness.visitor({ viewport: { width: 800, height: 800 } });
+      const tab = await visitor.tab();
+      await tab.send(message);
+      const path = await tab.taskPath();
+      await open(tab);
+      // A model can also call tools later. Here, another tab of the user makes it call one.
+      const other = await visitor.tab(path);
+      await other.send('write\n"short"');
+      await tab.page.bringToFront();
+      await card(tab).waitFor({ state: 'attached' });
+      await pause(tab);
+      await tab.page.keyboard.press('Alt+y');
+      await pause(tab);
+      expect(await allowed(other)).toBe(0);
+      await close(tab);
+      await pause(tab);
+      await card(tab).getByRole('button', enabledAllow).waitFor();
+      await tab.page.keyboard.press('Alt+y');
+      await tab.waitForText('That was all of it.');
+    },
+  );
 
   test('attack: at 360 by 740, a rule for the session needs two clicks and is shown', async () => {
     const tab = await openApproval(360, 740, 'short');

@@ -148,6 +148,7 @@ export async function openApprovalPage(
     /** Moves the cards and their buttons. A negative position is outside of the screen. */
     moveCards: (top: number, reportsAtOnce = true) =>
       page.act(() => screen.moveCards(top, reportsAtOnce)),
+    cover: (isCovered: boolean) => screen.cover(isCovered),
     update: (change: Parameters<AskingSource['update']>[0]) =>
       page.act(() => source.update(change)),
     /** Presses a button as a mouse does. */

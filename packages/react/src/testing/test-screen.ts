@@ -2,11 +2,12 @@ import type { Element, Window } from 'happy-dom';
 
 /**
  * What is visible on the screen. The test decides whether the end of the content of a card is visible, and where
- * the cards and their buttons are. At first, they are at the top of the screen.
+ * the cards and their buttons are. At first, they are at the top of the screen, and nothing covers them.
  */
 export class TestScreen {
   #isEndVisible: boolean;
   #top = 0;
+  #isCovered = false;
   readonly #observers = new Set<() => void>();
 
   constructor(window: Window, isEndVisible = true) {
@@ -32,8 +33,16 @@ export class TestScreen {
       }
     };
     Object.defineProperty(window, 'IntersectionObserver', { value: Observer });
-    window.Element.prototype.getBoundingClientRect = () =>
-      new window.DOMRect(0, screen.#top, cardSize.width, cardSize.height);
+    window.Element.prototype.getBoundingClientRect = function (this: Element) {
+      const top = this.className === 'approval-end' ? screen.#top + endAt : screen.#top;
+      return new window.DOMRect(0, top, cardSize.width, cardSize.height);
+    };
+    const { document } = window;
+    document.elementFromPoint = (_x: number, y: number) => {
+      if (screen.#isCovered) return document.body;
+      const isEnd = y > screen.#top + cardSize.height;
+      return document.querySelector(isEnd ? '.approval-scroll' : '.approval-bar');
+    };
   }
 
   get #isShown(): boolean {
@@ -51,6 +60,11 @@ export class TestScreen {
     if (reportsAtOnce) this.#report();
   }
 
+  /** Draws another element above the cards. */
+  cover(isCovered: boolean): void {
+    this.#isCovered = isCovered;
+  }
+
   #report(): void {
     for (const report of this.#observers) report();
   }
@@ -60,3 +74,6 @@ export class TestScreen {
 export const armingMs = 5000;
 
 const cardSize = { width: 300, height: 100 };
+
+/** The distance of the end of the content from the top of the card. */
+const endAt = 200;

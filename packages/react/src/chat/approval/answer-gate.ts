@@ -1,4 +1,5 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { isUncovered } from './topmost.ts';
 
 /**
  * The time for which a button must rest at its place before it works. The time is long enough to notice the
@@ -39,10 +40,10 @@ interface Opened {
 }
 
 /**
- * Opens when the user may answer a question with a button. The button must have been visible at the same place
- * for a moment without any input. So the second click of a double click, or a held key, cannot answer a new
- * question by accident, and nothing can move the button under the pointer. If `question` changes, the user must
- * see the new one.
+ * Opens when the user may answer a question with a button. The button must have been visible at the same place,
+ * without anything above it, for a moment without any input. So the second click of a double click, or a held
+ * key, cannot answer a new question by accident, and nothing can move the button under the pointer. If `question`
+ * changes, the user must see the new one.
  *
  * The waiting time starts again when the window gets the focus. Otherwise a hostile website could open a window
  * above this window, and close its window between the two presses of a double click. The waiting time also starts
@@ -55,19 +56,22 @@ export function useAnswerGate(button: RefObject<HTMLElement | null>, question = 
     const element = button.current;
     if (element === null) return;
     let isVisible = isOpen;
+    let wasUncovered = true;
     let last = element.getBoundingClientRect();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const cancelTimer = () => clearTimeout(timer);
     const restartTimer = () => {
       cancelTimer();
-      if (!isOpen && isVisible && isInUse())
+      wasUncovered = isUncovered(element);
+      if (!isOpen && isVisible && wasUncovered && isInUse())
         timer = setTimeout(() => setOpened({ question, at: last }), pauseMs);
     };
     const check = () => {
       const now = element.getBoundingClientRect();
       const isMoved = hasMoved(last, now);
       last = now;
-      if (isInUse() && isVisible && !isMoved) return;
+      const isResting = !isMoved && wasUncovered && isUncovered(element);
+      if (isInUse() && isVisible && isResting) return;
       setOpened(undefined);
       restartTimer();
     };
@@ -103,9 +107,10 @@ export function useAnswerGate(button: RefObject<HTMLElement | null>, question = 
   const pass = useCallback(
     (answer: () => void) => {
       const at = latest.current?.at;
-      const now = button.current?.getBoundingClientRect();
-      if (at === undefined || now === undefined) return false;
-      if (!isInUse() || hasMoved(at, now)) {
+      const element = button.current;
+      if (at === undefined || element === null) return false;
+      const isMoved = hasMoved(at, element.getBoundingClientRect());
+      if (!isInUse() || isMoved || !isUncovered(element)) {
         setOpened(undefined);
         return false;
       }

@@ -129,6 +129,25 @@ test('18.922: attack: an app moves "Allow" under the pointer', async () => {
   expect(page.answers).toEqual([['allow', 'a', undefined]]);
 });
 
+test('18.947: attack: another element covers a question', async () => {
+  await using page = await openApprovalPage([{ id: 'a' }]);
+  page.cover(true);
+  await page.wait();
+  await page.key(altY);
+  expect(page.button('Allow').disabled).toBe(true);
+  page.cover(false);
+  await page.wait();
+  // The page has not noticed yet that the card is covered again.
+  page.cover(true);
+  await page.key(altY);
+  await page.press('Allow');
+  expect(page.answers).toEqual([]);
+  page.cover(false);
+  await page.wait();
+  await page.press('Allow');
+  expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
 test('18.923: attack: a short input is replaced while the pointer is on "Allow"', async () => {
   await using page = await openApprovalPage([{ id: 'a' }]);
   await page.wait();

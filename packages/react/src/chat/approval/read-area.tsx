@@ -1,6 +1,7 @@
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
+import { topmostAt } from './topmost.ts';
 
 interface ReadAreaProps {
   /** The accessible name of the content. */
@@ -23,7 +24,7 @@ export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaP
   const area = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
-  useEndInSight(end, contentKey, onEnd);
+  useEndInSight(area, end, contentKey, onEnd);
   const { isLong, hasMore, height } = useOverflow(area, content);
   const hintId = useId();
   const down = () => area.current?.scrollBy({ top: area.current.clientHeight * 0.8 });
@@ -57,10 +58,11 @@ export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaP
 }
 
 /**
- * Calls `onEnd` when the end element is visible on the screen. The scroll position of the area is
- * not enough. In a small window, the card and the page around the area can scroll too.
+ * Calls `onEnd` when the end element is visible on the screen, and nothing is above it. The scroll position of
+ * the area is not enough. In a small window, the card and the page around the area can scroll too.
  */
 function useEndInSight(
+  area: RefObject<HTMLElement | null>,
   end: RefObject<HTMLElement | null>,
   contentKey: string,
   onEnd: (contentKey: string) => void,
@@ -68,14 +70,29 @@ function useEndInSight(
   const latest = useRef(onEnd);
   latest.current = onEnd;
   useEffect(() => {
-    if (end.current === null) return;
+    const [box, last] = [area.current, end.current];
+    if (box === null || last === null) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const check = () => {
+      const { left, top, width } = last.getBoundingClientRect();
+      // The end element is one pixel high, so the point is in the line above it.
+      if (box.contains(topmostAt(left + width / 2, top - 2))) latest.current(contentKey);
+      else timer = setTimeout(check, checkEveryMs);
+    };
     const observer = new window.IntersectionObserver((entries) => {
-      if (entries.at(-1)?.isIntersecting === true) latest.current(contentKey);
+      clearTimeout(timer);
+      if (entries.at(-1)?.isIntersecting === true) check();
     });
-    observer.observe(end.current);
-    return () => observer.disconnect();
-  }, [end, contentKey]);
+    observer.observe(last);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [area, end, contentKey]);
 }
+
+/** Time between two checks whether something still covers the end, in milliseconds. */
+const checkEveryMs = 100;
 
 /** Maximum difference in pixels that rounding can cause. */
 const tolerance = 4;
