@@ -186,6 +186,9 @@ export class RequestsAhead {
     if (request.httpVersionMajor > 1 || response.socket !== null) return answer();
     // A framework can have answered a request that waited.
     if (socket.destroyed || response.writableFinished || response.destroyed) return;
+    // Some frameworks create requests and responses without a connection, for example in functions of a cloud. Nothing
+    // would ever give a connection to such a response.
+    if (!hasCurrentResponse(socket)) return answer();
     const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
     const bytes = headMemory(request) + bodyMemory(request);
     const waiting = this.#waiting.get(socket) ?? this.#watch(socket);
@@ -231,6 +234,12 @@ export class RequestsAhead {
       this.#schedule();
     });
   }
+}
+
+/** Returns true if Node has given a connection to a response. Node notes this response in the connection. */
+function hasCurrentResponse(socket: Socket): boolean {
+  const { _httpMessage } = socket as Socket & { readonly _httpMessage?: unknown };
+  return _httpMessage !== null && _httpMessage !== undefined;
 }
 
 /**

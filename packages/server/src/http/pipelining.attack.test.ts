@@ -90,7 +90,8 @@ class TestConnection {
   constructor(requests: RequestsAhead, headers = 0, named: IncomingMessage['headers'] = {}) {
     this.#requests = requests;
     this.#headers = named;
-    const socket = Object.assign(new EventEmitter(), { destroyed: false, destroy: () => {} });
+    const fields = { destroyed: false, destroy: () => {}, _httpMessage: {} };
+    const socket = Object.assign(new EventEmitter(), fields);
     socket.destroy = () => {
       socket.destroyed = true;
       socket.emit('close');

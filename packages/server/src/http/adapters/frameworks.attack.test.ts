@@ -1,5 +1,5 @@
-import { createServer as createNodeServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer as createNodeServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer } from '../../create-server.ts';
@@ -88,4 +88,17 @@ test('18.943: attack: the framework answers a request between two others', async
   expect(all.match(/HTTP\/1\.1 \d+/g)).toEqual(
     ['200', '503', '200', '200'].map((status) => `HTTP/1.1 ${status}`),
   );
+});
+
+test('18.990: a framework passes on a request without a connection', async () => {
+  const server = createServer({ tokens: [testToken('operator')], agents: [] });
+  onTestFinished(() => server.close());
+  const headers = { host: '127.0.0.1' };
+  const request = Object.assign(new IncomingMessage(new Socket()), { headers, url: '/healthz' });
+  Object.assign(request, { method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 }).push(null);
+  const response = new ServerResponse(request);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  Object.assign(response, { end: (bytes: Buffer) => resolve(bytes.toString()) });
+  server.handler()(request, response);
+  expect(await promise).toContain('healthy');
 });
