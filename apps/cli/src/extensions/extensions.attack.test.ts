@@ -168,6 +168,34 @@ describe('a guard of a trusted project', () => {
     expect(untrusted?.found.hooks).toHaveLength(1);
   });
 
+  test('18.949: attack: needs an approval if a file whose name contains line breaks replaces its script', async () => {
+    const path = (cwd: string, name: string) => join(cwd, '.claude/hooks', name);
+    const part = (at: string, content: string) => `${at}\n${content.length}\n${content}`;
+    const good = 'exit 2\n';
+    const evil = 'exit 0\n';
+    // Joined without a border, the names, lengths and contents of both versions are the same text.
+    const contents = (cwd: string) => {
+      const last = part(path(cwd, 'm.sh'), good);
+      const inside = `#z.sh\n0\n${part(path(cwd, 'm.sh'), evil)}${path(cwd, 'n.sh')}\n${last.length}\n`;
+      return { first: inside, last };
+    };
+    const settings = hookSettings('PreToolUse', 'sh "$CLAUDE_PROJECT_DIR"/.claude/hooks/m.sh');
+    const place = homeAndProject({
+      'project/.claude/settings.json': settings,
+      'project/.claude/hooks/m.sh': good,
+    });
+    const { cwd } = place;
+    const { first, last } = contents(cwd);
+    writeFileSync(path(cwd, 'a.sh'), first);
+    await loadExtensions({ ...place, trust: true });
+    expect((await loadExtensions(place)).untrusted).toBeUndefined();
+    renameSync(path(cwd, 'a.sh'), path(cwd, `a.sh\n${first.length}\n#z.sh`));
+    writeFileSync(path(cwd, `a.sh\n${first.length}\n#z.sh`), '');
+    writeFileSync(path(cwd, 'm.sh'), evil);
+    writeFileSync(path(cwd, 'n.sh'), last);
+    expect((await loadExtensions(place)).untrusted?.found.hooks).toHaveLength(1);
+  });
+
   test('18.172: has no effect if the user never trusted the project', async () => {
     const { extensions } = await loadExtensions(homeAndProject(guarded));
     expect(extensions.hooks).toEqual([]);

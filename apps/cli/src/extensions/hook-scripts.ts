@@ -32,19 +32,24 @@ export interface HookScripts {
  * unchanged.
  */
 export async function readHookScripts(hooks: readonly Hook[], at: At): Promise<HookScripts> {
-  const hash = createHash('sha256');
+  const digests: (readonly [path: string, digest: string])[] = [];
   const unreadable = () => Buffer.from(randomUUID());
   const scripts = await hookScripts(hooks, at);
   let left = maxScriptBytes;
   for (const path of scripts?.files ?? ['']) {
     const read = readFileSafely(path, { maxBytes: left });
     const { bytes } = await read.catch(() => ({ bytes: unreadable() }));
-    hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+    digests.push([path, digestOf(bytes)]);
     left = Math.max(0, left - bytes.length);
   }
   const folders = hooks.map(({ file }) => dirname(file));
   const { files = [], shadows = [] } = scripts ?? {};
-  return { paths: [...new Set([...folders, ...files, ...shadows])], digest: hash.digest('hex') };
+  const paths = [...new Set([...folders, ...files, ...shadows])];
+  return { paths, digest: digestOf(JSON.stringify(digests)) };
+}
+
+function digestOf(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 async function hookScripts(hooks: readonly Hook[], at: At): Promise<NamedScripts | undefined> {

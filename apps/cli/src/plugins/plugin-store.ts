@@ -185,7 +185,8 @@ function tooLarge(folder: string): UsageError {
 /** Returns a digest of the names and the content of files. */
 export function digestOf(files: readonly PluginFile[]): string {
   const hash = createHash('sha256');
-  for (const { path, bytes } of files) hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+  for (const { path, bytes } of files)
+    hash.update(JSON.stringify([path, bytes.length])).update(bytes);
   return hash.digest('hex');
 }
 
