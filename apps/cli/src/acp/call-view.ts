@@ -110,20 +110,27 @@ export async function recordedDiff(
 /** Returns the hunks of a preview as diffs, so that the user sees exactly the lines that change. */
 export function previewDiffs({ diff }: ChangePreview, path: string): ToolCallContent[] {
   const hunks: { readonly before: string[]; readonly after: string[] }[] = [];
+  let last: string | undefined;
   for (const { kind, text } of parseDiff(diff)) {
     if (kind === 'hunk') hunks.push({ before: [], after: [] });
     const hunk = hunks.at(-1);
-    if (kind === 'removed' || kind === 'context') hunk?.before.push(text);
-    if (kind === 'added' || kind === 'context') hunk?.after.push(text);
+    if (kind === 'removed' || kind === 'context') hunk?.before.push(`${text}\n`);
+    if (kind === 'added' || kind === 'context') hunk?.after.push(`${text}\n`);
+    // This note is about the line before it: the last line of the file has no line break.
+    if (kind === 'note' && text.startsWith('\\')) {
+      if (last !== 'added') hunk?.before.push(withoutBreak(hunk.before.pop()));
+      if (last !== 'removed') hunk?.after.push(withoutBreak(hunk.after.pop()));
+    }
+    last = kind;
   }
   return hunks.map(({ before, after }) => ({
-    ...{ type: 'diff', path, newText: lines(after) },
-    ...(before.length > 0 && { oldText: lines(before) }),
+    ...{ type: 'diff', path, newText: after.join('') },
+    ...(before.length > 0 && { oldText: before.join('') }),
   }));
 }
 
-function lines(all: readonly string[]): string {
-  return all.length === 0 ? '' : `${all.join('\n')}\n`;
+function withoutBreak(line = ''): string {
+  return line.replace(/\n$/, '');
 }
 
 /** Returns a text as content of a call. */

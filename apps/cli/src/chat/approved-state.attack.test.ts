@@ -1,15 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Tool } from '@millrace/agent';
+import type { AgentOptions, Tool } from '@millrace/agent';
 import type { JsonObject } from '@millrace/core';
-import {
-  approveByPolicy,
-  createWorkspace,
-  editTool,
-  permissionPolicy,
-  writeTool,
-} from '@millrace/tools';
+import { createWorkspace, editTool, writeTool } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
 import { previewOf } from '../agent/workspace-tools.ts';
 import { TestChat, toolCalls } from '../testing/test-chat.ts';
@@ -18,6 +12,11 @@ import { TestChat, toolCalls } from '../testing/test-chat.ts';
 // changes. The call must not make a change that the user has not seen.
 
 type Call = readonly [id: string, name: string, input: JsonObject];
+
+/** A policy that asks about each call and names its real path, as the policy of the agent does. */
+const asksAbout =
+  (root: string): AgentOptions['approve'] =>
+  ({ input }) => ({ decision: 'ask', judged: join(root, (input as { path: string }).path) });
 
 /** A chat in which each call waits for `run` after its approval. */
 function slowChat(files: Readonly<Record<string, string>>, ...calls: readonly Call[]) {
@@ -42,7 +41,7 @@ function slowChat(files: Readonly<Record<string, string>>, ...calls: readonly Ca
   const chat = new TestChat({
     ...{ cwd: folder, rows: 40, columns: 120, script: [toolCalls(...calls), answer] },
     tools: [editTool(workspace), writeTool(workspace)].map(delayed),
-    approve: approveByPolicy(permissionPolicy({ root: folder }), workspace),
+    approve: asksAbout(workspace.root),
     preview: (call, judged) => previewOf(workspace, call, judged),
   });
   const read = (name: string) => readFileSync(at(name), 'utf8');

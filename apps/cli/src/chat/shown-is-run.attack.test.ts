@@ -1,14 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AgentOptions } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
-import {
-  approveByPolicy,
-  createWorkspace,
-  editTool,
-  permissionPolicy,
-  writeTool,
-} from '@millrace/tools';
+import { createWorkspace, editTool, writeTool } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { previewOf } from '../agent/workspace-tools.ts';
@@ -23,11 +18,16 @@ function temporaryFolder(): string {
   return folder;
 }
 
+/** A policy that asks about each call and names its real path, as the policy of the agent does. */
+const asksAbout =
+  (root: string): AgentOptions['approve'] =>
+  ({ input }) => ({ decision: 'ask', judged: join(root, (input as { path: string }).path) });
+
 function chatIn(folder: string, options: TestChatOptions): TestChat {
   const workspace = createWorkspace({ root: folder });
   return new TestChat({
     ...{ cwd: folder, rows: 40, tools: [editTool(workspace), writeTool(workspace)] },
-    approve: approveByPolicy(permissionPolicy({ root: folder }), workspace),
+    approve: asksAbout(workspace.root),
     preview: (call, judged) => previewOf(workspace, call, judged),
     ...options,
   });

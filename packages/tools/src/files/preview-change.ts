@@ -4,7 +4,7 @@ import { protectedLinkError } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit, type EditOutcome } from './apply-edits.ts';
 import { applyPatch, createdText, type PatchOutcome } from './apply-patch.ts';
-import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
+import { byteOrderMark, countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** The change that a call of `edit`, `write` or `apply_patch` would make to the current file. */
@@ -78,11 +78,14 @@ export async function previewChange(
   const found = current && decodeText(current.bytes);
   if (current !== undefined && found === undefined)
     return { ...hidden, problem: notTextProblem, basis };
-  const before = found?.text ?? '';
-  const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
+  const text = found?.text ?? '';
+  const linesBefore = found && (text === '' ? 0 : countLines(text.replace(/\n$/, '')) + 1);
   const result = resultOf(found);
   if ('problem' in result) return { ...at, ...noDiff, linesBefore, problem: result.problem, basis };
   const endings = result.content === undefined ? {} : lineEndingChange(found, result.content);
+  // A call that writes exactly its text also removes or adds the mark at the start of the file.
+  const isExact = result.content !== undefined && found?.hasByteOrderMark === true;
+  const before = isExact ? `${byteOrderMark}${text}` : text;
   return { ...at, ...diffOf(before, result.text), ...endings, linesBefore, basis };
 }
 
@@ -167,20 +170,22 @@ function lineEndingChange(
   before: TextFile | undefined,
   content: string,
 ): Pick<ChangePreview, 'lineEndings'> {
-  const [was, is] = [
-    endingNames(before?.isCrlf ?? []),
-    endingNames(Array.from(content.matchAll(/\r?\n/g), ([ending]) => ending === '\r\n')),
-  ];
-  const isUsual = was === is || is === 'none' || (was === 'none' && is === 'LF');
+  const isCrlf = Array.from(content.matchAll(/\r?\n/g), ([ending]) => ending === '\r\n');
+  const [was, is] = [endingNames(before?.isCrlf ?? []), endingNames(isCrlf)];
+  // With both endings, the names do not show which lines change.
+  const isSame = was === is && (is !== mixed || before?.isCrlf.join() === isCrlf.join());
+  const isUsual = isSame || is === 'none' || (was === 'none' && is === 'LF');
   return isUsual ? {} : { lineEndings: `${was} → ${is}` };
 }
+
+const mixed = 'LF and CRLF';
 
 function endingNames(isCrlf: readonly boolean[]): string {
   const names = [
     ...(isCrlf.includes(false) ? ['LF'] : []),
     ...(isCrlf.includes(true) ? ['CRLF'] : []),
   ];
-  return names.join(' and ') || 'none';
+  return names.length === 2 ? mixed : (names[0] ?? 'none');
 }
 
 function isEdit(edit: unknown): boolean {

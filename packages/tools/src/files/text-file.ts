@@ -8,7 +8,7 @@ export interface TextFile {
   readonly isCrlf: readonly boolean[];
 }
 
-const mark = '\ufeff';
+export const byteOrderMark = '\ufeff';
 
 /**
  * Decodes a text file. Returns undefined if the bytes are not valid UTF-8, because they could not be restored
@@ -17,8 +17,8 @@ const mark = '\ufeff';
 export function decodeText(bytes: Uint8Array): TextFile | undefined {
   try {
     const raw = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    const hasByteOrderMark = raw.startsWith(mark);
-    const body = hasByteOrderMark ? raw.slice(mark.length) : raw;
+    const hasByteOrderMark = raw.startsWith(byteOrderMark);
+    const body = hasByteOrderMark ? raw.slice(byteOrderMark.length) : raw;
     const isCrlf = Array.from(body.matchAll(/\r?\n/g), ([ending]) => ending === '\r\n');
     return { text: withoutCrlf(body), hasByteOrderMark, isCrlf };
   } catch {
@@ -29,7 +29,7 @@ export function decodeText(bytes: Uint8Array): TextFile | undefined {
 export function encodeText({ text, hasByteOrderMark, isCrlf }: TextFile): Uint8Array {
   let line = 0;
   const body = text.replace(/\n/g, () => (isCrlf[line++] === true ? '\r\n' : '\n'));
-  return new TextEncoder().encode(hasByteOrderMark ? mark + body : body);
+  return new TextEncoder().encode(hasByteOrderMark ? byteOrderMark + body : body);
 }
 
 export function withoutCrlf(text: string): string {

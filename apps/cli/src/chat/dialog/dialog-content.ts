@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from '@millrace/core';
-import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
+import { revealHidden } from '../../text/cells/reveal-hidden.ts';
+import { revealInDiff } from '../../text/diff/reveal-in-diff.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../contract/dialog.ts';
 import { diffBody, inputDiff, marginOf, replaceAllNotes } from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
@@ -145,7 +146,7 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
       ...path,
       ...rest,
       ...shownNotes,
-      ...diffBody(look, revealInvisible(diff), Number.POSITIVE_INFINITY),
+      ...diffBody(look, revealInDiff(diff), Number.POSITIVE_INFINITY),
     ];
   }
   if (name === 'bash' && typeof fields?.['command'] === 'string') {
