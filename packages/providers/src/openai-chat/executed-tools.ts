@@ -1,5 +1,5 @@
 import type { DeltaWriter, JsonObject, ValueWriter } from '@millrace/core';
-import { countIn } from '../json/fields.ts';
+import { countIn, GrowingObject } from '../json/fields.ts';
 
 /** The name of the custom part for a tool that the server ran. */
 const partName = 'executed_tool';
@@ -7,13 +7,22 @@ const partName = 'executed_tool';
 /** Maximum number of tools in one answer. No server runs this many tools. */
 const maxTools = 256;
 
+/** Maximum number of updates of one tool while the answer streams. The end of the answer has the last one. */
+const maxUpdates = 8;
+
+interface ExecutedTool {
+  readonly part: ValueWriter;
+  readonly fields: GrowingObject;
+  updates: number;
+}
+
 /**
  * Stores the tool calls that Groq ran itself. The arguments arrive first, followed by the output and the
  * results. Each tool call becomes a custom part with the fields that the server sent.
  */
 export class ExecutedTools {
   readonly #writer: DeltaWriter;
-  readonly #tools = new Map<number, { readonly part: ValueWriter; fields: JsonObject }>();
+  readonly #tools = new Map<number, ExecutedTool>();
 
   constructor(writer: DeltaWriter) {
     this.#writer = writer;
@@ -26,16 +35,21 @@ export class ExecutedTools {
       let tool = this.#tools.get(index);
       if (tool === undefined) {
         if (this.#tools.size >= maxTools) return;
-        tool = { part: this.#writer.custom(partName), fields: {} };
+        tool = { part: this.#writer.custom(partName), fields: new GrowingObject(), updates: 0 };
         this.#tools.set(index, tool);
       }
-      const known = Object.entries(entry).filter(([, value]) => value !== null && value !== '');
-      tool.fields = { ...tool.fields, ...Object.fromEntries(known) };
-      tool.part.set(tool.fields);
+      for (const [name, value] of Object.entries(entry))
+        if (value !== null && value !== '') tool.fields.set(name, value);
+      tool.updates++;
+      // Each update writes all fields.
+      if (tool.updates <= maxUpdates) tool.part.set(tool.fields.value);
     }
   }
 
   commit(): void {
-    for (const { part } of this.#tools.values()) part.commit();
+    for (const { part, fields, updates } of this.#tools.values()) {
+      if (updates > maxUpdates) part.set(fields.value);
+      part.commit();
+    }
   }
 }

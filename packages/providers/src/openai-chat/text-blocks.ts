@@ -6,7 +6,7 @@ import type {
   TextWriter,
 } from '@millrace/core';
 import { type LogprobEntry, Logprobs } from '../answer/logprobs.ts';
-import { countIn, textIn } from '../json/fields.ts';
+import { countIn, GrowingObject, textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
@@ -186,7 +186,7 @@ class ReasoningBlock {
   readonly #part: ReasoningWriter;
   readonly #owner: ReasoningOwner;
   readonly #field: string;
-  readonly #details = new Map<string, JsonObject>();
+  readonly #details = new Map<string, GrowingObject>();
   /** The log probabilities. Undefined if the request did not ask for log probabilities. */
   #logprobs: Logprobs | undefined;
 
@@ -210,7 +210,9 @@ class ReasoningBlock {
    * fragment.
    */
   addDetail(key: string, detail: JsonObject): void {
-    this.#details.set(key, mergeDetail(this.#details.get(key), detail));
+    const known = this.#details.get(key) ?? new GrowingObject();
+    this.#details.set(key, known);
+    mergeDetail(known, detail);
   }
 
   get hasDetails(): boolean {
@@ -218,7 +220,9 @@ class ReasoningBlock {
   }
 
   commit(): void {
-    const details = this.hasDetails ? { details: [...this.#details.values()] } : {};
+    const details = this.hasDetails
+      ? { details: [...this.#details.values()].map(({ value }) => value) }
+      : {};
     const data = { field: this.#field, ...details };
     if (this.#logprobs !== undefined) this.#part.metadata(this.#logprobs.metadata);
     this.#part.commit({ providerState: { ...this.#owner, data } });
@@ -227,15 +231,14 @@ class ReasoningBlock {
 
 const growing: readonly string[] = ['text', 'summary', 'data'];
 
-function mergeDetail(known: JsonObject | undefined, detail: JsonObject): JsonObject {
-  if (known === undefined) return detail;
-  const fields = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
-  const merged = fields.map(([key, value]) => {
-    const before = known[key];
+function mergeDetail(known: GrowingObject, detail: JsonObject): void {
+  const isFirst = known.isEmpty;
+  for (const [key, value] of Object.entries(detail)) {
+    if (!isFirst && (value === null || value === '')) continue;
+    const before = known.get(key);
     const grows = growing.includes(key) && typeof before === 'string' && typeof value === 'string';
-    return [key, grows ? before + value : value] as const;
-  });
-  return { ...known, ...Object.fromEntries(merged) };
+    known.set(key, grows ? before + value : value);
+  }
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 } from '@millrace/core';
 import { isNamePiece } from '../answer/alternatives.ts';
 import { fault } from '../errors/wire-fault.ts';
+import { GrowingObject } from '../json/fields.ts';
 import { PlainInputEncoder } from '../wire/plain-input.ts';
 
 export interface ToolCallContext {
@@ -34,7 +35,7 @@ export class ChatToolCall {
    * The text `{}`, if these arguments may be a placeholder for the real arguments. Otherwise an empty text.
    */
   #placeholder = '';
-  #extra: JsonObject | undefined;
+  readonly #extra = new GrowingObject();
   #nesting: BracketNesting | undefined;
   /** Encodes the plain text input of a custom tool. Undefined for other tools. */
   #plainInput: PlainInputEncoder | undefined;
@@ -108,7 +109,7 @@ export class ChatToolCall {
 
   /** Stores additional fields. They are sent back to the provider unchanged. */
   addExtra(extra: JsonObject): void {
-    this.#extra = { ...this.#extra, ...extra };
+    for (const [name, value] of Object.entries(extra)) this.#extra.set(name, value);
   }
 
   /**
@@ -161,7 +162,7 @@ export class ChatToolCall {
 
   #state(): ProviderState | undefined {
     const { provider, model } = this.#context;
-    return this.#extra && { provider, model, data: this.#extra };
+    return this.#extra.isEmpty ? undefined : { provider, model, data: this.#extra.value };
   }
 }
 
