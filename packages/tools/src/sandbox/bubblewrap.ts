@@ -177,6 +177,7 @@ class Bubblewrap implements Sandbox {
   /** The repositories before a command whose check was not complete, by workspace. */
   readonly #unchecked = new Map<string, readonly FoundRepository[]>();
   readonly #repositories = new RepositorySearch();
+  readonly #inner = new RepositorySearch({ searchesPackages: true });
   readonly #packages = new PackageRepositories(this.#repositories);
 
   constructor(program: string, filter: Uint8Array, options: SandboxOptions) {
@@ -242,7 +243,8 @@ class Bubblewrap implements Sandbox {
       const names = canChange
         ? watchNames(watched, kept, modes, newNames, hidden)
         : watchNames([], [], new Map(), undefined, hidden);
-      const watch = { root, network, search: this.#repositories, packages: this.#packages };
+      const searches = { search: this.#repositories, packages: this.#packages, inner: this.#inner };
+      const watch = { root, network, ...searches };
       const { harmless } = shared;
       const before = { known: plan.repositories, guarded: readOnlyPaths(plan), harmless };
       const created = canChange && watchRepositories({ ...watch, ...before });
@@ -268,6 +270,7 @@ class Bubblewrap implements Sandbox {
       const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
       const program = this.#program;
       await harmless;
+      if (created) await created.ready;
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },
         ...{ blocked, finish, isExposed: () => names.isExposed() },

@@ -2,6 +2,7 @@ import { join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { changedIndexes, type Indexes, indexesOf } from './changed-indexes.ts';
+import { innerBefore, newInnerRisks, surveyInner } from './inner-git-folders.ts';
 import {
   isKnown,
   type JudgeOptions,
@@ -19,7 +20,7 @@ import {
   type Risk,
   removeRisk,
 } from './remove-risk.ts';
-import type { FoundRepositories } from './repository-search.ts';
+import { type FoundRepositories, RepositorySearch } from './repository-search.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -32,9 +33,13 @@ export interface RepositoryWatch {
   finish(): Promise<readonly string[]>;
   /** True if the last check was complete. Otherwise, the workspace can contain repositories that it did not find. */
   isComplete(): boolean;
+  /** Resolves when the command may start. */
+  readonly ready: Promise<void>;
 }
 
 interface WatchOptions extends JudgeOptions {
+  /** Searches the git folders. Default: a new search. */
+  readonly inner?: RepositorySearch | undefined;
   /** Searches the `node_modules` folders. */
   readonly packages: PackageRepositories;
   /** Time between two checks while the command runs. Default: 1 s. */
@@ -60,7 +65,13 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
+  const gitFolders = [...before.keys()];
+  const inner = options.inner ?? new RepositorySearch({ searchesPackages: true });
+  const surveyGit = () => surveyInner(root, gitFolders, inner);
+  const earlier = surveyGit().then(innerBefore);
   const findAny = async () => {
+    const risky = newInnerRisks(await surveyGit(), await earlier, options.guarded);
+    if (risky.length > 0) return risky;
     const all = search.survey(root);
     const begun = risksOfBegun(before, options);
     const changed = await changedIndexes(options, before);
@@ -102,13 +113,20 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   return {
     blocked: controller.signal,
     isComplete: () => isComplete,
+    ready: earlier.then(
+      () => {},
+      () => {},
+    ),
     async finish() {
       isOver = true;
       clearTimeout(timer);
       const waitMs = (performance.now() - startedAt) / maxShare;
       const notes: string[] = [];
       try {
+        const git = await surveyGit();
+        const known = await earlier;
         const changed = [
+          ...newInnerRisks(git, known, options.guarded),
           ...(await changedIndexes(options, before)),
           ...risksOfBegun(before, options),
         ];
@@ -117,7 +135,11 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
         const { all } = await removeNew(options, removed, async () => search.survey(root));
         folders = all.packages;
         isComplete = all.problem === undefined;
-        notes.push(...problemOf(all), ...describeRemoved(removed));
+        notes.push(
+          ...problemOf(all),
+          ...(known.hasProblem ? [] : problemOf(git)),
+          ...describeRemoved(removed),
+        );
       } catch (error) {
         notes.push(cannotCheck(error));
       }

@@ -1,10 +1,12 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
 import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { isQuietGitConfig } from '../quiet-config.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { riskOfAnyBegun } from './begun-work.ts';
+import { innerRepositories } from './inner-git-folders.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { placesInSettings, userConfigFiles } from './settings-places.ts';
 import { gitFolderOf, readCommonFolder, readGitFolder, realPath } from './submodules.ts';
@@ -57,7 +59,8 @@ async function riskOfRepository(
     riskOfAnyBegun(git);
   if (why !== undefined) return why;
   if (search.readIndex(git).submodules === undefined) return 'its index cannot be checked';
-  return (await hasHiddenWorktree(git, root, worktree)) ? elsewhere : undefined;
+  if (await hasHiddenWorktree(git, root, worktree)) return elsewhere;
+  return riskOfInner(git, options);
 }
 
 /**
@@ -91,7 +94,36 @@ export async function riskOfBare(folder: string, options: GitOptions): Promise<s
     riskOfAnyBegun(folder);
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
-  return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
+  if (await hasHiddenWorktree(folder, root)) return elsewhere;
+  // Git accepts this folder as the inner repository of another one.
+  return readCommonFolder(folder) === undefined ? riskOfInner(folder, options) : undefined;
+}
+
+/**
+ * Returns the reason why a repository inside a git folder is a risk. It accepts the repositories of submodules and
+ * linked worktrees in the form in which git creates them.
+ */
+async function riskOfInner(git: string, options: GitOptions): Promise<string | undefined> {
+  try {
+    for (const { folder, owner, isUsual } of await innerRepositories(git)) {
+      const name = relative(git, folder);
+      const common = readCommonFolder(folder);
+      const isLinked =
+        basename(dirname(folder)) === 'worktrees' && dirname(dirname(folder)) === owner;
+      const expected = isLinked ? owner : undefined;
+      const isForm =
+        common === undefined ? !isLinked : common !== 'unclear' && common.real === expected;
+      if (!isUsual || !isForm) return `it has the repository ${name} in it`;
+      const why = (await riskOfSettings(folder, options)) ?? riskOfAnyBegun(folder);
+      if (why !== undefined) return `its repository ${name}: ${why}`;
+      if (options.search.readIndex(folder).submodules === undefined)
+        return `its repository ${name}: its index cannot be checked`;
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof SandboxError) return 'its submodules cannot be checked';
+    throw error;
+  }
 }
 
 const elsewhere = 'its worktree is another folder';

@@ -70,6 +70,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       pinned: [...(request.pin ?? []), ...(request.links ?? [])],
     });
     await harmless;
+    await created?.ready;
     return {
       program,
       args: ['-p', text, '--', ...withLimits(request.command, commandLimits(options.limits, view))],
