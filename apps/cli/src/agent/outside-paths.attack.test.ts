@@ -106,3 +106,26 @@ test('a path outside, and one through a link to the workspace, work after an app
   expect(read).toMatchObject({ asked: 1, isError: false });
   expect(read.text).toContain('outside');
 });
+
+test('18.1012: an approved change of a file that a protected name leads to works', async () => {
+  const at = places();
+  mkdirSync(join(at.root, 'conf'));
+  symlinkSync('conf', join(at.root, '.vscode'));
+  const input = { path: 'conf/tasks.json', content: 'x' };
+  const write = await attack({ places: at, call: ['write', input] });
+  expect(write).toMatchObject({ asked: 1, isError: false });
+  expect(readFileSync(join(at.root, 'conf/tasks.json'), 'utf8')).toBe('x');
+});
+
+test('18.1013: attack: the preview of a file outside shows a folder that became a link', async () => {
+  const { base, root } = places();
+  const { preview } = await testAgent({ provider: scriptedProvider([]), cwd: root });
+  const real = join(base, 'out/b/a.txt');
+  const call = { tool: 'write', input: { path: '../out/b/a.txt', content: 'x' } };
+  expect(await preview(call, real)).toMatchObject({ linesBefore: 1 });
+  const made = { ...call, input: { path: '../out/new/deep/a.txt', content: 'x' } };
+  const there = join(base, 'out/new/deep/a.txt');
+  expect(await preview(made, there)).toMatchObject({ linesBefore: undefined, basis: 'absent' });
+  swapped(join(base, 'out/b'), join(base, 'home'));
+  expect(await preview(call, real)).toBeUndefined();
+});
