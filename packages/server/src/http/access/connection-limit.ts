@@ -28,6 +28,11 @@ export function admitConnection(source: IncomingMessage | Request, by?: RequestC
   if (by !== undefined) limits.get(source.socket)?.admit(source, by);
 }
 
+/** Returns the name of the resources that the caller of a connection can access. Undefined for full access. */
+export function restrictedOf(socket: Socket): string | undefined {
+  return limits.get(socket)?.restrictedOf(socket);
+}
+
 /** Notes the memory of the received bytes of a connection that belong to no request yet. */
 export function noteReceived(socket: Socket, bytes: number): void {
   limits.get(socket)?.receive(socket, bytes);
@@ -105,6 +110,10 @@ export class ConnectionLimit {
         connection.accepted = undefined;
       });
     });
+  }
+
+  restrictedOf(socket: Socket): string | undefined {
+    return this.#callers.get(this.#open.get(socket)?.caller ?? '')?.restricted;
   }
 
   /** Notes the memory of the received bytes of a connection that belong to no request yet. */

@@ -3,10 +3,11 @@ import { createServer, IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { systemClock } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { rawRequest } from '../../testing/raw-request.ts';
 import { startTestServer } from '../../testing/servers/test-server.ts';
-import { admitConnection } from '../access/connection-limit.ts';
+import { admitConnection, ConnectionLimit } from '../access/connection-limit.ts';
 import { ParseTurns } from './parse-turns.ts';
 
 const requestOf = (path: string, headers = '') =>
@@ -75,6 +76,7 @@ class TestConnections {
   spentMs = 0;
 
   constructor() {
+    new ConnectionLimit(10_000, systemClock).watch(this.#server as Server);
     new ParseTurns(() => this.spentMs).watch(this.#server as Server);
   }
 
@@ -93,7 +95,7 @@ class TestConnections {
   /** Emits a request, as Node does after it has parsed a head. */
   request(socket: Duplex): void {
     const request = Object.assign(new IncomingMessage(socket as Socket), { complete: true });
-    this.#server.emit('request', request);
+    this.#server.emit('request', request, new EventEmitter());
   }
 }
 
@@ -130,8 +132,9 @@ test('18.805: attack: connections fill the memory with bytes that wait', () => {
   const connections = new TestConnections();
   const bytes = Buffer.alloc(2 ** 16);
   const sockets = Array.from({ length: 2000 }, () => connections.open());
+  const grant = { scope: { kind: 'all' }, expiresAt: null } as const;
   for (const socket of sockets) {
-    admitConnection({ socket } as unknown as IncomingMessage);
+    admitConnection({ socket } as unknown as IncomingMessage, { caller: 'token a', grant });
     socket.emit('data', bytes);
   }
   const kept = sockets.filter(({ destroyed }) => !destroyed).length;
@@ -220,6 +223,27 @@ test('18.989: attack: requests without a token delay the next accepted connectio
     connections.open();
     expect(await turn()).toBeLessThanOrEqual(2);
   }
+});
+
+test('18.991: attack: an accepted caller waits for thousands of connections of a different caller', async () => {
+  const connections = new TestConnections();
+  const parsed: string[] = [];
+  const openFor = (taskId: string) => {
+    const socket = connections.open(() => parsed.push(taskId));
+    const grant = { scope: { kind: 'task', taskId }, expiresAt: null } as const;
+    const source = { socket } as unknown as IncomingMessage;
+    admitConnection(source, { caller: `token ${taskId}`, grant });
+    return socket;
+  };
+  const many = Array.from({ length: 1000 }, () => openFor('attacker'));
+  for (const socket of many) socket.emit('data', Buffer.alloc(1000));
+  openFor('honest').emit('data', Buffer.alloc(1000));
+  const before = parsed.length;
+  await nextTurn();
+  await nextTurn();
+  expect(parsed.slice(before, before + 3)).toContain('honest');
+  for (let turns = 0; parsed.length < 1001 && turns < 1000; turns++) await nextTurn();
+  expect(parsed).toHaveLength(1001);
 });
 
 test('18.978: a connection does not wait for others after its caller was accepted', async () => {

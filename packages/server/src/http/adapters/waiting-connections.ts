@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { isAdmitted } from '../access/connection-limit.ts';
+import { isAdmitted, restrictedOf } from '../access/connection-limit.ts';
 
 /** The connections whose callers the server has accepted, and all other connections. */
 export type ConnectionKind = 'admitted' | 'unknown';
@@ -29,33 +29,36 @@ interface WaitingBytes {
   readonly number: number;
 }
 
+/** Connections in the order in which they began to wait. */
 type Queue = Map<Socket, WaitingBytes>;
 
 /**
  * The connections whose received bytes wait for a later turn of the event loop.
  *
- * Connections with an accepted caller continue in the order in which they began to wait. They never wait for others.
+ * Connections with an accepted caller never wait for others. Callers with different rights continue in turns, so that
+ * one of them cannot keep the others waiting with thousands of connections.
+ *
  * The server cannot distinguish an honest client from an attacker before it has parsed the first head. A client without
  * a token can keep thousands of connections with work for the server, but it can open only one connection in each turn,
  * because Node accepts only one. Therefore new connections have a queue of their own, and the one that was opened last
  * continues first. Every second place goes to a used connection, in the order in which these began to wait.
  */
 export class WaitingConnections {
-  readonly #queues = {
-    admitted: new Map() as Queue,
-    new: new Map() as Queue,
-    used: new Map() as Queue,
-  };
+  /** The connections with an accepted caller, by its rights. The next caller comes first. */
+  readonly #callers = new Map<string, Queue>();
+  readonly #unknown = { new: new Map() as Queue, used: new Map() as Queue };
+  /** The queue of each connection that waits. */
+  readonly #queues = new Map<Socket, Queue>();
   #bytes = 0;
   /** True if a used connection has the next place of the connections without an accepted caller. */
   #isUsedNext = false;
 
   get size(): number {
-    return Object.values(this.#queues).reduce((sum, { size }) => sum + size, 0);
+    return this.#queues.size;
   }
 
   has(socket: Socket): boolean {
-    return Object.values(this.#queues).some((queue) => queue.has(socket));
+    return this.#queues.has(socket);
   }
 
   /**
@@ -67,44 +70,65 @@ export class WaitingConnections {
     const bytes = socket.readableLength;
     if (!this.#hasRoom(bytes)) return void socket.destroy();
     this.#bytes += bytes;
-    const name = isAdmitted(socket) ? 'admitted' : isNew ? 'new' : 'used';
-    this.#queues[name].set(socket, { bytes, number });
-    if (name === 'admitted' || this.#queues[name].size <= maxUnknownWaiting) return;
+    const unknown = isNew ? this.#unknown.new : this.#unknown.used;
+    const queue = isAdmitted(socket) ? this.#queueOf(socket) : unknown;
+    queue.set(socket, { bytes, number });
+    this.#queues.set(socket, queue);
+    if (queue !== unknown || queue.size <= maxUnknownWaiting) return;
     // The new connection that was opened first, or the used connection that began to wait last.
-    const closed = name === 'used' ? socket : this.#findNew((one, other) => one < other);
+    const closed = isNew ? this.#findNew((one, other) => one < other) : socket;
     if (closed === undefined) return;
     this.delete(closed);
     closed.destroy();
   }
 
   delete(socket: Socket): void {
-    for (const queue of Object.values(this.#queues)) {
-      this.#bytes -= queue.get(socket)?.bytes ?? 0;
-      queue.delete(socket);
-    }
+    const queue = this.#queues.get(socket);
+    this.#bytes -= queue?.get(socket)?.bytes ?? 0;
+    queue?.delete(socket);
+    this.#queues.delete(socket);
+  }
+
+  /** Returns the queue of all connections whose callers have the same rights as the caller of this one. */
+  #queueOf(socket: Socket): Queue {
+    const name = restrictedOf(socket) ?? '';
+    const queue = this.#callers.get(name) ?? (new Map() as Queue);
+    this.#callers.set(name, queue);
+    return queue;
   }
 
   /** Removes the next connection of a kind, and returns it. */
   take(kind: ConnectionKind): Socket | undefined {
-    const socket = kind === 'admitted' ? firstOf(this.#queues.admitted) : this.#nextUnknown();
+    const socket = kind === 'admitted' ? this.#nextAdmitted() : this.#nextUnknown();
     if (socket !== undefined) this.delete(socket);
     return socket;
   }
 
   /** Moves connections whose callers were accepted while they waited. */
   moveAdmitted(): void {
-    const { admitted, ...others } = this.#queues;
-    for (const queue of Object.values(others))
+    for (const queue of Object.values(this.#unknown))
       for (const [socket, waiting] of queue) {
         if (!isAdmitted(socket)) continue;
         queue.delete(socket);
-        admitted.set(socket, waiting);
+        const admitted = this.#queueOf(socket).set(socket, waiting);
+        this.#queues.set(socket, admitted);
       }
   }
 
+  /** Returns a connection of the next caller. The caller then waits until it is the turn of all others. */
+  #nextAdmitted(): Socket | undefined {
+    for (const [name, queue] of this.#callers) {
+      const socket = firstOf(queue);
+      this.#callers.delete(name);
+      if (queue.size > 1) this.#callers.set(name, queue);
+      if (socket !== undefined) return socket;
+    }
+    return undefined;
+  }
+
   #nextUnknown(): Socket | undefined {
-    const used = firstOf(this.#queues.used);
-    const isUsedNext = used !== undefined && (this.#isUsedNext || this.#queues.new.size === 0);
+    const used = firstOf(this.#unknown.used);
+    const isUsedNext = used !== undefined && (this.#isUsedNext || this.#unknown.new.size === 0);
     this.#isUsedNext = !isUsedNext;
     return isUsedNext ? used : this.#findNew((one, other) => one > other);
   }
@@ -112,7 +136,7 @@ export class WaitingConnections {
   /** Returns the new connection whose number comes first. */
   #findNew(isBefore: (one: number, other: number) => boolean): Socket | undefined {
     let found: { readonly socket: Socket; readonly number: number } | undefined;
-    for (const [socket, { number }] of this.#queues.new)
+    for (const [socket, { number }] of this.#unknown.new)
       if (found === undefined || isBefore(number, found.number)) found = { socket, number };
     return found?.socket;
   }
@@ -120,8 +144,7 @@ export class WaitingConnections {
   #hasRoom(bytes: number): boolean {
     if (this.#bytes + bytes <= maxWaitingBytes) return true;
     // A connection emits `close` at the end of the turn in which it was destroyed.
-    for (const queue of Object.values(this.#queues))
-      for (const socket of queue.keys()) if (socket.destroyed) this.delete(socket);
+    for (const socket of this.#queues.keys()) if (socket.destroyed) this.delete(socket);
     return this.#bytes + bytes <= maxWaitingBytes;
   }
 }
