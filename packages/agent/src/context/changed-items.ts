@@ -1,9 +1,7 @@
 import {
   type FoldState,
   type Item,
-  type ItemId,
   type ItemState,
-  itemId,
   type JsonValue,
   type Part,
   type Source,
@@ -11,7 +9,8 @@ import {
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { isForModel } from '../calls/clipped-result.ts';
-import type { Compacted, LoopState } from '../contract/loop-state.ts';
+import { type Compacted, type LoopState, summaryId } from '../contract/loop-state.ts';
+import { joinText } from '../views/run-views.ts';
 import { clipItem } from './clip-item.ts';
 
 /**
@@ -22,7 +21,20 @@ export function changedContext(
   transcript: readonly Item[],
   { inputs, compacted }: Pick<LoopState, 'inputs' | 'compacted'>,
 ): readonly Item[] {
-  return applyCompaction(guardedItems(transcript, inputs), compacted);
+  const summary = summaryText(transcript, { inputs, compacted });
+  return applyCompaction(guardedItems(transcript, inputs), { ...compacted, summary });
+}
+
+/** Returns the summary after the changes of the guardrails of an agent that took over. */
+function summaryText(
+  transcript: readonly Item[],
+  { inputs, compacted }: Pick<LoopState, 'inputs' | 'compacted'>,
+): string | undefined {
+  if (compacted.summary === undefined || inputs.withheld.has(summaryId)) return undefined;
+  const replacement = inputs.replaced.get(summaryId);
+  if (replacement === undefined) return compacted.summary;
+  const parts = transcript.find(({ id }) => id === replacement)?.parts ?? [];
+  return joinText(parts);
 }
 
 /**
@@ -138,14 +150,13 @@ function applyCompaction(
   return summary === undefined ? remaining : [summaryItem(summary), ...remaining];
 }
 
-export const summaryId: ItemId = itemId('summary');
-
 /** The default prompt that asks the model for a summary. */
 export const summaryPrompt: string =
   'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
   'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
 
-function summaryItem(text: string): Item {
+/** Returns the item with which a request contains a summary. */
+export function summaryItem(text: string): Item {
   return { id: summaryId, kind: 'context', parts: [{ kind: 'text', text }] };
 }
 

@@ -1,14 +1,15 @@
-import type {
-  ErrorInfo,
-  ExecutionId,
-  GuardrailVerdict,
-  ItemId,
-  JsonValue,
-  RunId,
-  SessionId,
-  Stop,
-  ToolCallId,
-  TraceContext,
+import {
+  type ErrorInfo,
+  type ExecutionId,
+  type GuardrailVerdict,
+  type ItemId,
+  itemId,
+  type JsonValue,
+  type RunId,
+  type SessionId,
+  type Stop,
+  type ToolCallId,
+  type TraceContext,
 } from '@millrace/core';
 import type { QueuedCommand } from './command.ts';
 import type { BlockedBy } from './run.ts';
@@ -94,6 +95,9 @@ export interface InputVerdicts {
    */
   readonly late: ReadonlySet<ItemId>;
 }
+
+/** The id of the summary of a compaction in requests, and in the verdicts of input guardrails. */
+export const summaryId: ItemId = itemId('summary');
 
 /** Returns the key under which a guardrail's verdict on an input is stored. */
 export function verdictKey(item: ItemId, guardrail: string): string {

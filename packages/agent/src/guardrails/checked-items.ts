@@ -12,6 +12,7 @@ import {
   type JsonValue,
   type MediaPart,
   type Part,
+  partId,
   type ToolResultPart,
   toArray,
   toolCallPart,
@@ -24,6 +25,7 @@ import { isFromClient } from '../calls/tool-result.ts';
 import {
   isReplacement,
   resultTexts,
+  summaryItem,
   withBytes,
   withChangedInputs,
   withoutOptions,
@@ -70,7 +72,19 @@ function newInputs({ journal }: RunContext): readonly ItemState[] {
     const isOwn = metadata?.['by'] === loopMetadata.by || isReplacement(item);
     if (turn === 0 ? !isOwn : parts.some(({ part }) => isFromClient(part))) found.push(item);
   }
+  const { summary } = compacted;
+  // The summary repeats inputs that only the guardrails of the earlier agents have checked.
+  if (handedAtTurn > 0 && !isAnswered && summary !== undefined) found.push(summaryState(summary));
   return found.reverse();
+}
+
+/** Returns a summary in the form of an input. */
+function summaryState(summary: string): ItemState {
+  const { id, kind, parts } = summaryItem(summary);
+  const nothing = { author: undefined, metadata: undefined, run: undefined, stop: undefined };
+  const never = { startedAt: undefined, finished: undefined, finishedAt: undefined };
+  const slots = parts.map((part) => ({ id: partId(0, 0, 'summary'), part }));
+  return { ...nothing, ...never, id, kind, turn: 0, attempt: 0, parts: slots, redacted: false };
 }
 
 /** Returns an item as a model reads it. The note about changed arguments is part of the text of a result. */

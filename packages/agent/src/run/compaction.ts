@@ -10,15 +10,10 @@ import {
 } from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import { halted, raceAbort } from '../abortable.ts';
-import {
-  asChecked,
-  changedContext,
-  summaryId,
-  summaryPrompt,
-  withBytes,
-} from '../context/changed-items.ts';
+import { asChecked, changedContext, summaryPrompt, withBytes } from '../context/changed-items.ts';
 import { clipItem, clipText, fairShare, itemLength } from '../context/clip-item.ts';
 import { type ContextPlan, contextLength, planCompaction } from '../context/fit-context.ts';
+import { summaryId } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Compaction } from '../contract/settings.ts';
 import { openInputs } from '../guardrails/checked-items.ts';

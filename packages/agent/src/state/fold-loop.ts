@@ -16,6 +16,7 @@ import {
   type InputVerdicts,
   type LoopState,
   newCallState,
+  summaryId,
   type TurnState,
   verdictKey,
 } from '../contract/loop-state.ts';
@@ -56,10 +57,11 @@ function replacedBy({ replaced }: InputVerdicts, id: ItemId): ItemId | undefined
 function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopState {
   const { compacted, inputs } = state;
   const { summary } = compacted;
+  const hasInput = (id: ItemId) => id === summaryId || has(id);
   const covered = new Set([...compacted.covered].filter(has));
   const clipped = new Map([...compacted.clipped].filter(([id]) => has(id)));
-  const replaced = new Map([...inputs.replaced].filter(([id]) => has(id)));
-  const withheld = new Set([...inputs.withheld].filter(has));
+  const replaced = new Map([...inputs.replaced].filter(([id]) => hasInput(id)));
+  const withheld = new Set([...inputs.withheld].filter(hasInput));
   const late = new Set([...inputs.late].filter(has));
   return {
     ...state,
@@ -215,8 +217,22 @@ function compact(
   const covered = new Set([...state.compacted.covered, ...itemIds]);
   const clipped = new Map(state.compacted.clipped);
   for (const { itemId, maxLength } of clips) clipped.set(itemId, maxLength);
-  const shorter = { ...state, compacted: { covered, summary, clipped }, lastTokens: 0 };
+  const inputs = withoutSummary(state.inputs);
+  const shorter = { ...state, inputs, compacted: { covered, summary, clipped }, lastTokens: 0 };
   return isOverflow(state.lastStop) ? { ...shorter, hasInput: true, lastStop: undefined } : shorter;
+}
+
+/** Removes the verdicts on the earlier summary. The output guardrails have checked the new summary. */
+function withoutSummary(inputs: InputVerdicts): InputVerdicts {
+  const isOther = (key: string) => !key.startsWith(verdictKey(summaryId, ''));
+  const isKnown = inputs.replaced.has(summaryId) || inputs.withheld.has(summaryId);
+  if (!isKnown && [...inputs.verdicts.keys()].every(isOther)) return inputs;
+  const replaced = new Map(inputs.replaced);
+  const withheld = new Set(inputs.withheld);
+  replaced.delete(summaryId);
+  withheld.delete(summaryId);
+  const verdicts = new Map([...inputs.verdicts].filter(([key]) => isOther(key)));
+  return { ...inputs, replaced, withheld, verdicts };
 }
 
 function startTurn(state: LoopState, turn: number): LoopState {
