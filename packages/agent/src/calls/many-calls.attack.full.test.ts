@@ -7,17 +7,19 @@ import { defineTool } from '../tool/define-tool.ts';
 
 // A hostile model makes more calls in one answer than the log can have open parts.
 
-const count = 1030;
+const manyCalls = 1030;
 
 function hostileAgent(
   execute: (signal: AbortSignal) => string | Promise<string>,
   effects: 'none' | 'external' = 'external',
+  count = manyCalls,
 ) {
   const log = memoryLog();
   const calls = Array.from({ length: count }, (_, at) => toolCall('look', { at }));
   const agent = createAgent({
     ...{ log, provider: scriptedProvider([calls, 'Done.'], { pieces: 'whole' }) },
     approve: () => 'allow',
+    retry: { maxAttempts: 1 },
     tools: [
       defineTool({
         ...{ name: 'look', description: 'Looks', input: z.looseObject({}), effects },
@@ -41,9 +43,9 @@ test.each(['none', 'external'] as const)(
     const { agent, results } = hostileAgent(() => 'ok', effects);
     expect(await agent.run('Hi', { session: 's' }).text()).toBe('Done.');
     const all = await results();
-    expect(all).toHaveLength(count);
+    expect(all).toHaveLength(manyCalls);
     expect(all.every(({ text }) => text === 'ok')).toBe(true);
-    expect(new Set(all.map(({ toolCallId }) => toolCallId)).size).toBe(count);
+    expect(new Set(all.map(({ toolCallId }) => toolCallId)).size).toBe(manyCalls);
   },
 );
 
@@ -58,5 +60,19 @@ test('attack 18.414: a stop ends a run with more calls than open parts', async (
   const stop = new AbortController();
   const run = agent.run('Hi', { session: 's', signal: stop.signal });
   expect((await run.result).reason).toBe('aborted');
-  expect(await results()).toHaveLength(count);
+  expect(await results()).toHaveLength(manyCalls);
 });
+
+test.each(['none', 'external'] as const)(
+  '18.1038: attack: an answer has thousands of calls (effects: %s)',
+  async (effects) => {
+    let ran = 0;
+    const { agent } = hostileAgent(() => `${ran++}`, effects, 4000);
+    const { reason, error } = await agent.run('Hi', { session: 's' }).result;
+    expect(reason).toBe('error');
+    expect(error?.message).toContain('more than 1500 calls');
+    // Tools without effects start while the answer streams.
+    if (effects === 'external') expect(ran).toBe(0);
+    expect(ran).toBeLessThanOrEqual(1500);
+  },
+);

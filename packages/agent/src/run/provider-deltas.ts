@@ -31,6 +31,7 @@ export class DeltaValidator {
   readonly #itemId: ItemId;
   readonly #at: Attempt;
   readonly #parts = new Map<PartId, TrackedPart>();
+  #calls = 0;
 
   constructor(itemId: ItemId, at: Attempt) {
     this.#itemId = itemId;
@@ -40,6 +41,11 @@ export class DeltaValidator {
   /** True if no part is open. */
   get isClosed(): boolean {
     return [...this.#parts.values()].every(({ isOpen }) => !isOpen);
+  }
+
+  /** True if the answer has more calls than an answer may have. */
+  get hasTooManyCalls(): boolean {
+    return this.#calls > maxCalls;
   }
 
   /** Returns true if the delta is valid after the deltas that were accepted before. */
@@ -89,6 +95,7 @@ export class DeltaValidator {
 
   #track(id: PartId, kind: PartKind, isOpen: boolean): void {
     this.#parts.set(id, { kind, hasValue: false, length: 0, isOpen });
+    if (kind === 'tool_call') this.#calls++;
   }
 
   #isOwn({ partId, itemId }: { readonly partId: PartId; readonly itemId: ItemId }): boolean {
@@ -96,6 +103,12 @@ export class DeltaValidator {
     return itemId === this.#itemId && turn === this.#at.turn && attempt === this.#at.attempt;
   }
 }
+
+/**
+ * Maximum number of calls in one answer. Each record of a call copies the states of all calls of the turn, so the work
+ * grows with the square of this number.
+ */
+export const maxCalls = 1500;
 
 /**
  * Maximum length of a tool call id. The log accepts ids of up to 1,024 characters, and the id of a

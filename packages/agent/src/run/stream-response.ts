@@ -18,7 +18,7 @@ import type { RunContext } from '../contract/run-context.ts';
 import type { HeldOutput } from '../guardrails/held-output.ts';
 import { closeOpenParts, responseFinished } from '../state/drafts.ts';
 import { traceOfAttempt } from '../state/run-trace.ts';
-import { DeltaValidator } from './provider-deltas.ts';
+import { DeltaValidator, maxCalls } from './provider-deltas.ts';
 
 interface AttemptResult {
   readonly end: ResponseEnd;
@@ -143,6 +143,7 @@ async function writeStream(
     if (abandoned.signal.aborted) return undefined;
     const { deltas, end } = step.value;
     if (!deltas.every((delta) => check.accepts(delta))) return broken('its deltas do not fit');
+    if (check.hasTooManyCalls) return broken(`it made more than ${maxCalls} calls`);
     const drafts = deltas.map(
       (delta): DraftRecord => ({ ...at, delta: callIds.withUniqueId(delta) }),
     );
