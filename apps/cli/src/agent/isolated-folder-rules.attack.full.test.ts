@@ -281,3 +281,35 @@ test('18.519: attack: a worktree shows a folder that the user hides by a path wi
   expect(requests).toContain('OPEN');
   expect(requests).not.toContain('TOPSECRET');
 });
+
+test.each(['secrets/**', './secrets', 'k.pem', '*.pem', '**/k.pem', '{secrets,other}/**'])(
+  '18.965: attack: without a sandbox, a command in a worktree reads what %s denies in the folder',
+  async (path) => {
+    const user = userWith({ 'secrets/k.pem': 'TOPSECRET\n', 'open.txt': 'OPEN\n' });
+    user.commit();
+    const file = join(user.cwd, 'secrets/k.pem');
+    const rules = [
+      { tool: 'bash', decision: 'allow' },
+      { path, decision: 'deny' },
+    ] as const;
+    const lines = [
+      `cat ${file}`,
+      `head -1 ${user.cwd}/secrets/../secrets/k.pem`,
+      `cd ${user.cwd} && cat secrets/k.pem`,
+      `grep -r SECRET ${user.cwd}`,
+      `git -C ${user.cwd} show HEAD:secrets/k.pem`,
+      'git show HEAD:secrets/k.pem',
+      'cat secrets/k.pem',
+    ];
+    const calls = [
+      ...lines.map((command) => call('bash', { command })),
+      call('read', { path: file }),
+      call('grep', { pattern: 'SECRET', path: user.cwd }),
+      call('bash', { command: 'cat open.txt' }),
+    ];
+    const { asked, requests } = await runIsolated(user, calls, { mode: 'ask', rules });
+    expect(requests).not.toContain('TOPSECRET');
+    expect(requests).toContain('OPEN');
+    expect(asked.filter((name) => name === 'bash')).toHaveLength(lines.length);
+  },
+);

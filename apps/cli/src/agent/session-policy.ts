@@ -160,7 +160,7 @@ function movedPolicy({ workspace, executedFiles, isConfined }: PolicyPlace) {
     if (last?.[0] === policy) return last[1];
     const there = { root: workspace.root, executedFiles, hidesDenied: isConfined };
     const move = (rules: readonly PermissionRule[]) =>
-      movedRules(rules, policy.root, workspace.root);
+      movedRules(rules, policy.root, workspace.root, { coversFolder: !isConfined });
     const rules = { rules: move(policy.rules), remembered: move(policy.remembered) };
     last = [policy, permissionPolicy({ ...policy, ...there, ...rules })];
     return last[1];

@@ -10,16 +10,31 @@ import type { PermissionRule } from './permission-rule.ts';
  * in each folder. For an absolute path that is in the folder, or a glob that can match such paths, the result
  * also has a rule with the same path in the copy. A rule that asks or denies can name the folder through a link.
  * Both folders must be real paths. Throws for a glob whose folders cannot be compared.
+ *
+ * With `coversFolder`, a relative rule that asks or denies also covers the folder itself. Without a sandbox, a command
+ * in the copy can name a path of the folder.
  */
 export function movedRules(
   rules: readonly PermissionRule[],
   from: string,
   to: string,
+  { coversFolder = false }: { readonly coversFolder?: boolean } = {},
 ): readonly PermissionRule[] {
   return rules.flatMap((rule) => [
     rule,
     ...movedGlobs(rule, from, to).map((path) => ({ ...rule, path })),
+    ...(coversFolder ? absoluteRule(rule, from) : []),
   ]);
+}
+
+/** Returns a relative rule that asks or denies with the absolute path of its folder, and none for other rules. */
+function absoluteRule(rule: PermissionRule, folder: string): readonly PermissionRule[] {
+  const { path, exact = false, decision } = rule;
+  if (path === undefined || path.startsWith('/') || decision === 'allow') return [];
+  const start = exact ? folder : escapeGlob(folder);
+  // A glob without a slash matches names in any folder.
+  const between = exact || path.includes('/') ? '' : '**/';
+  return [{ ...rule, path: `${start}/${between}${path}` }];
 }
 
 function movedGlobs(rule: PermissionRule, from: string, to: string): readonly string[] {
