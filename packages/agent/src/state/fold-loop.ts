@@ -57,16 +57,21 @@ function replacedBy({ replaced }: InputVerdicts, id: ItemId): ItemId | undefined
 function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopState {
   const { compacted, inputs } = state;
   const { summary } = compacted;
-  const hasInput = (id: ItemId) => id === summaryId || has(id);
   const covered = new Set([...compacted.covered].filter(has));
   const clipped = new Map([...compacted.clipped].filter(([id]) => has(id)));
-  const replaced = new Map([...inputs.replaced].filter(([id]) => hasInput(id)));
-  const withheld = new Set([...inputs.withheld].filter(hasInput));
-  const late = new Set([...inputs.late].filter(has));
   return {
     ...state,
     compacted: { summary, covered, clipped },
-    inputs: { ...inputs, replaced, withheld, late },
+    inputs: inputsWith(inputs, (id) => id === summaryId || has(id)),
+  };
+}
+
+function inputsWith(inputs: InputVerdicts, has: (id: ItemId) => boolean): InputVerdicts {
+  return {
+    ...inputs,
+    replaced: new Map([...inputs.replaced].filter(([id]) => has(id))),
+    withheld: new Set([...inputs.withheld].filter(has)),
+    late: new Set([...inputs.late].filter(has)),
   };
 }
 
@@ -217,22 +222,10 @@ function compact(
   const covered = new Set([...state.compacted.covered, ...itemIds]);
   const clipped = new Map(state.compacted.clipped);
   for (const { itemId, maxLength } of clips) clipped.set(itemId, maxLength);
-  const inputs = withoutSummary(state.inputs);
+  // The verdicts on an earlier summary are not about this one.
+  const inputs = inputsWith(state.inputs, (id) => id !== summaryId);
   const shorter = { ...state, inputs, compacted: { covered, summary, clipped }, lastTokens: 0 };
   return isOverflow(state.lastStop) ? { ...shorter, hasInput: true, lastStop: undefined } : shorter;
-}
-
-/** Removes the verdicts on the earlier summary. The output guardrails have checked the new summary. */
-function withoutSummary(inputs: InputVerdicts): InputVerdicts {
-  const isOther = (key: string) => !key.startsWith(verdictKey(summaryId, ''));
-  const isKnown = inputs.replaced.has(summaryId) || inputs.withheld.has(summaryId);
-  if (!isKnown && [...inputs.verdicts.keys()].every(isOther)) return inputs;
-  const replaced = new Map(inputs.replaced);
-  const withheld = new Set(inputs.withheld);
-  replaced.delete(summaryId);
-  withheld.delete(summaryId);
-  const verdicts = new Map([...inputs.verdicts].filter(([key]) => isOther(key)));
-  return { ...inputs, replaced, withheld, verdicts };
 }
 
 function startTurn(state: LoopState, turn: number): LoopState {
