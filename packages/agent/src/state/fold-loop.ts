@@ -30,7 +30,7 @@ import { changedSuffix } from './turn-calls.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 6, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 7, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -137,13 +137,13 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     }
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
-      const { rule, asksFor = [] } = answered.turn?.calls.get(fact.toolCallId) ?? {};
+      const { rule, askedBy } = answered.turn?.calls.get(fact.toolCallId) ?? newCallState;
       // The rule is about the input in the policy's question. A person who changed the input did not approve
       // the original input, so no standing approval is stored.
       const isAboutRule = fact.decision === 'allow' && fact.input === undefined;
       if (fact.until === undefined || !isAboutRule || rule === undefined) return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
-      const key = standingKey(state, rule, asksFor);
+      const key = standingKey(state, rule, askedBy);
       const longest = Math.max(until, state.standingApprovals.get(key) ?? 0);
       return {
         ...answered,
@@ -189,16 +189,15 @@ function withoutRevoked(
 }
 
 /**
- * Returns the key of a standing approval. It contains the agent that the session was handed off to and the tool,
- * because another agent can have another tool or another rule with the same name. `tool` is the name of the tool,
- * after the names of the nested agents that ask.
+ * Returns the key of a standing approval. It contains the agent that the session was handed off to, and the names of
+ * the nested agents that ask, because another agent can have another tool or another rule with the same name.
  */
 export function standingKey(
   { agent = '' }: Pick<LoopState, 'agent'>,
   rule: string,
-  tool: readonly string[],
+  askedBy: readonly string[],
 ): string {
-  return JSON.stringify([rule, agent, ...tool]);
+  return JSON.stringify([rule, agent, ...askedBy]);
 }
 
 /** Returns true for items that the model has to answer. */
@@ -379,7 +378,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
       return {
         ...call,
         ...{ isAsked: true, rule: fact.rule, judged: fact.judged, question: questionIn(fact) },
-        asksFor: isOwnCall(fact) ? [fact.name] : [...(fact.from?.agents ?? []), fact.name],
+        askedBy: isOwnCall(fact) ? [] : (fact.from?.agents ?? []),
       };
     case 'approval_answered': {
       const { decision, reason, by, input, basis } = fact;
