@@ -34,9 +34,9 @@ const minPieceMs: Readonly<Record<ConnectionKind, number>> = { admitted: 0, unkn
 
 /**
  * A connection without an accepted caller is new until the server has parsed a head, this many pieces of bytes, or
- * bytes for `maxParseMs`. The head of an honest request arrives in a few pieces.
+ * bytes for `maxParseMs`. The head of an honest request usually arrives in one piece.
  */
-const newPieces = 4;
+const newPieces = 2;
 
 interface Connection {
   /** The order in which the connections opened. */
@@ -152,7 +152,7 @@ export class ParseTurns {
       this.#spentMs = { admitted: 0, unknown: 0 };
       this.#limitMs = this.#isAccepting ? { ...maxTurnMs, unknown: acceptingTurnMs } : maxTurnMs;
       this.#isAccepting = false;
-      this.#waiting.moveAdmitted();
+      this.#waiting.beginTurn();
       this.#continue('admitted');
       this.#continue('unknown');
       if (this.#waiting.size > 0) this.#schedule();
@@ -161,8 +161,7 @@ export class ParseTurns {
 
   /** Continues with the next connection of a kind, if this turn has time for it. */
   #continue(kind: ConnectionKind): void {
-    if (this.#spentMs[kind] >= this.#limitMs[kind]) return;
-    const socket = this.#waiting.take(kind);
+    const socket = this.#waiting.take(kind, this.#spentMs[kind] >= this.#limitMs[kind]);
     const connection = socket && this.#connections.get(socket);
     if (connection === undefined) return;
     connection.isNext = true;

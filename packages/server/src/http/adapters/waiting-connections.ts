@@ -8,7 +8,14 @@ export type ConnectionKind = 'admitted' | 'unknown';
  * Maximum number of connections without an accepted caller that wait: new ones, and used ones. With the time for each
  * of them, this limits how long a connection waits.
  */
-const maxUnknownWaiting = 500;
+const maxUnknownWaiting = { new: 500, used: 2000 };
+
+/**
+ * Number of new connections that continue in each turn, even if they need much time. It is larger than the number of
+ * pieces of bytes for which the connections that open in one turn are new. The connections that opened later therefore
+ * cannot keep an earlier one waiting.
+ */
+const newPerTurn = 5;
 
 /**
  * Maximum number of bytes of all connections that wait. `UnknownMemory` limits the part of connections without an
@@ -41,7 +48,7 @@ type Queue = Map<Socket, WaitingBytes>;
  * The server cannot distinguish an honest client from an attacker before it has parsed the first head. A client without
  * a token can keep thousands of connections with work for the server, but it can open only one connection in each turn,
  * because Node accepts only one. Therefore new connections have a queue of their own, and the one that was opened last
- * continues first. Every second place goes to a used connection, in the order in which these began to wait.
+ * continues first. Used connections continue in the order in which they began to wait.
  */
 export class WaitingConnections {
   /** The connections with an accepted caller, by its rights. The next caller comes first. */
@@ -50,8 +57,8 @@ export class WaitingConnections {
   /** The queue of each connection that waits. */
   readonly #queues = new Map<Socket, Queue>();
   #bytes = 0;
-  /** True if a used connection has the next place of the connections without an accepted caller. */
-  #isUsedNext = false;
+  /** The connections without an accepted caller that continued in this turn of the event loop. */
+  #taken = { new: 0, used: 0 };
 
   get size(): number {
     return this.#queues.size;
@@ -74,7 +81,7 @@ export class WaitingConnections {
     const queue = isAdmitted(socket) ? this.#queueOf(socket) : unknown;
     queue.set(socket, { bytes, number });
     this.#queues.set(socket, queue);
-    if (queue !== unknown || queue.size <= maxUnknownWaiting) return;
+    if (queue !== unknown || queue.size <= maxUnknownWaiting[isNew ? 'new' : 'used']) return;
     // The new connection that was opened first, or the used connection that began to wait last.
     const closed = isNew ? this.#findNew((one, other) => one < other) : socket;
     if (closed === undefined) return;
@@ -97,15 +104,24 @@ export class WaitingConnections {
     return queue;
   }
 
-  /** Removes the next connection of a kind, and returns it. */
-  take(kind: ConnectionKind): Socket | undefined {
-    const socket = kind === 'admitted' ? this.#nextAdmitted() : this.#nextUnknown();
+  /** Begins a turn of the event loop. */
+  beginTurn(): void {
+    this.#taken = { new: 0, used: 0 };
+    this.#moveAdmitted();
+  }
+
+  /**
+   * Removes the next connection of a kind, and returns it. If the time of the turn is over, it returns only the
+   * connections that continue in each turn.
+   */
+  take(kind: ConnectionKind, isOver: boolean): Socket | undefined {
+    const socket = kind === 'admitted' ? this.#nextAdmitted(isOver) : this.#nextUnknown(isOver);
     if (socket !== undefined) this.delete(socket);
     return socket;
   }
 
   /** Moves connections whose callers were accepted while they waited. */
-  moveAdmitted(): void {
+  #moveAdmitted(): void {
     for (const queue of Object.values(this.#unknown))
       for (const [socket, waiting] of queue) {
         if (!isAdmitted(socket)) continue;
@@ -116,7 +132,8 @@ export class WaitingConnections {
   }
 
   /** Returns a connection of the next caller. The caller then waits until it is the turn of all others. */
-  #nextAdmitted(): Socket | undefined {
+  #nextAdmitted(isOver: boolean): Socket | undefined {
+    if (isOver) return undefined;
     for (const [name, queue] of this.#callers) {
       const socket = firstOf(queue);
       this.#callers.delete(name);
@@ -126,11 +143,16 @@ export class WaitingConnections {
     return undefined;
   }
 
-  #nextUnknown(): Socket | undefined {
-    const used = firstOf(this.#unknown.used);
-    const isUsedNext = used !== undefined && (this.#isUsedNext || this.#unknown.new.size === 0);
-    this.#isUsedNext = !isUsedNext;
-    return isUsedNext ? used : this.#findNew((one, other) => one > other);
+  #nextUnknown(isOver: boolean): Socket | undefined {
+    const taken = this.#taken;
+    const isNewDue = taken.new < newPerTurn && this.#unknown.new.size > 0;
+    const isUsedDue = taken.used === 0 && this.#unknown.used.size > 0;
+    if (isOver && !isNewDue && !isUsedDue) return undefined;
+    const isUsedNext = isUsedDue || (!isNewDue && taken.used <= taken.new);
+    const used =
+      isUsedNext || this.#unknown.new.size === 0 ? firstOf(this.#unknown.used) : undefined;
+    taken[used === undefined ? 'new' : 'used']++;
+    return used ?? this.#findNew((one, other) => one > other);
   }
 
   /** Returns the new connection whose number comes first. */
