@@ -132,7 +132,6 @@ function readAnswer(
 const riskDescriptions: Readonly<Record<string, string>> = {
   models: 'set where requests and keys are sent',
   mcpServers: 'start programs',
-  store: 'set where sessions are stored',
   'permissions.allow': 'let tools run without approval',
   'permissions.deny': 'hide paths outside of the folder from commands',
   'permissions.mode': 'let tools do more than your own configuration allows',

@@ -47,7 +47,8 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
     return { ...common, layers: [await readRequiredLayer(resolve(cwd, onlyFile), cwd)] };
   const user = folder && (await readLayer(join(folder, 'config.json'), 'user'));
   const path = await findProjectFile(cwd, (problem) => warnings.push(problem));
-  const project = path && (await readLayer(path, 'project'));
+  const found = path && (await readLayer(path, 'project'));
+  const project = found && withoutStore(found, (problem) => warnings.push(problem));
   const layers = user ? [user] : [];
   if (!project) return { ...common, layers };
   const root = await realpath(dirname(project.file.path));
@@ -73,6 +74,20 @@ async function readLayer(
 ): Promise<Layer | undefined> {
   const file = await readJsonFile(path, { pipes });
   return file && { file, owner, settings: checkJsonFile(file, configSchema()) };
+}
+
+/**
+ * Returns a project's file without the session store. A store contains approvals and unfinished calls. If a
+ * repository could bring a store, approvals of a stranger would count, so trust has no effect on this setting.
+ */
+function withoutStore(layer: Layer, warn: (problem: string) => void): Layer {
+  const { store, ...settings } = layer.settings;
+  if (store === undefined) return layer;
+  const { path } = layer.file;
+  warn(
+    `"store" in ${path} has no effect, because a project cannot choose where your sessions are stored. Set "store" in your own config.json, or use --store <file> or MILLRACE_STORE`,
+  );
+  return { ...layer, settings };
 }
 
 async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {

@@ -211,7 +211,7 @@ const createSchema = (): z.ZodType<ConfigFile> =>
         .describe('MCP servers by name. The model can use their tools.')
         .optional(),
       store: text(
-        "The file that stores the sessions. A relative path starts at this file's folder.",
+        "The file that stores the sessions. A relative path starts at this file's folder. Only your own configuration can set it. In a project's millrace.json it has no effect.",
       ).optional(),
       chain: z
         .boolean()

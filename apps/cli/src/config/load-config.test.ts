@@ -384,18 +384,17 @@ describe('the file of a project that nobody trusts yet', () => {
     models: { mine: { provider: 'openai', model: 'gpt', baseUrl: 'https://elsewhere.test' } },
     mcpServers: { a: { command: 'anything' } },
     permissions: { mode: 'allow', allow: ['bash'], deny: ['*:.env'] },
-    store: '../elsewhere.db',
   };
 
   test('starts no program, sends no key elsewhere and allows nothing', async () => {
     const path = writeProject(risky);
     const config = await load();
-    expect(config).toMatchObject({ model: 'mine', models: {}, mcpServers: [], store: undefined });
+    expect(config).toMatchObject({ model: 'mine', models: {}, mcpServers: [] });
     expect(config.permissions).toEqual({
       mode: 'ask',
       rules: [{ path: '.env', decision: 'deny' }],
     });
-    const parts = ['models', 'mcpServers', 'store', 'permissions.allow', 'permissions.mode'];
+    const parts = ['models', 'mcpServers', 'permissions.allow', 'permissions.mode'];
     expect(config.untrusted).toMatchObject({ path, parts });
     expect(config.warnings).toEqual([expect.stringContaining('trust it with --trust')]);
   });

@@ -3,8 +3,8 @@ import { type ConfigFile, type SessionMode, sessionModes } from '../contract/con
 
 /**
  * Returns the names of the parts of a project's file that need the user's trust. Any repository can
- * contain such a file. These parts start programs, receive keys and texts, skip approval, set the
- * session store, or are less strict than the user's own file.
+ * contain such a file. These parts start programs, receive keys and texts, skip approval, or are
+ * less strict than the user's own file.
  */
 export function riskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): readonly string[] {
   return Object.keys(collectRiskyParts(settings, userSettings));
@@ -68,7 +68,7 @@ export function fingerprintRiskyParts(settings: ConfigFile, userSettings: Config
 }
 
 function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): object {
-  const { models, mcpServers, store, permissions, limits = {}, sandbox, commands } = settings;
+  const { models, mcpServers, permissions, limits = {}, sandbox, commands } = settings;
   const { webSearch } = settings;
   const mode = permissions?.mode;
   const isLimited =
@@ -76,7 +76,6 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
   const parts = {
     models,
     mcpServers,
-    store,
     sandbox: sandbox !== undefined && isStrictSandbox(sandbox) ? undefined : sandbox,
     commands,
     // A search sends texts to a service, and costs money.

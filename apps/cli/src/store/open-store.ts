@@ -104,7 +104,7 @@ async function assertExists(path: string): Promise<void> {
     (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
   );
   if (!isMissing) return;
-  const message = `There is no session store at ${path}. Correct --store <file>, MILLRACE_STORE or "store" in the configuration. A relative path of --store starts at the folder in which you type the command. millrace, millrace -p, millrace serve, millrace eval and millrace sessions import create a store`;
+  const message = `There is no session store at ${path}. Correct --store <file>, MILLRACE_STORE or "store" in your own configuration. A relative path of --store starts at the folder in which you type the command. millrace, millrace -p, millrace serve, millrace eval and millrace sessions import create a store`;
   throw new MillraceError('no_store', message, { path });
 }
 
