@@ -101,11 +101,12 @@ test('Windows Terminal gets only sequences that it supports', async () => {
   const sequence = /\u001b(?:\[[^A-Za-z]*[A-Za-z]|\]\d*|[^[\]])/g;
   const found = chat.terminal.written.match(sequence) ?? [];
   const kinds = new Set(found.map((one) => one.slice(1).replace(/^\[[\d;]*(?=[A-Za-z])/, '[')));
-  // Colours, moves of the cursor, erasing, the cursor, pastes, whole frames and links. It requests no keyboard
+  // Colours, moves of the cursor, erasing, the cursor, pastes, whole frames, links and lines that are not wrapped. It requests no keyboard
   // protocol, no mouse, no reports and no second screen.
   const supported = [
     ...['[m', '[A', '[B', '[C', '[D', '[E', '[G', '[H', '[J', '[K', ']8'],
     ...['[?25h', '[?25l', '[?2004h', '[?2004l', '[?2026h', '[?2026l'],
+    ...['[?7h', '[?7l'],
   ];
   expect([...kinds].filter((kind) => !supported.includes(kind))).toEqual([]);
   expect(kinds).toContain('[?2004h');

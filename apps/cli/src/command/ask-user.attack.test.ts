@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
+import { FakeTerminal } from '../testing/fake-terminal.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { homeAndProject, hookSettings } from '../testing/test-agent.ts';
 import { askForExtensions, askForTrust, askYesNo } from './ask-user.ts';
@@ -100,6 +101,19 @@ async function trustQuestion(
   await asked;
   return stdout.text;
 }
+
+test('18.1062: attack: wide characters push the start of a trust question off the screen', async () => {
+  const isAscii = (one: string) => one >= ' ' && one <= '~';
+  const widthOf = (one: string) => (isAscii(one) ? 1 : 2);
+  const stdout = new FakeTerminal({ columns: 40, rows: 12, widthOf });
+  const stdin = new PassThrough();
+  const { signal } = new AbortController();
+  const question = `It runs evil\n${'é☎\ufe0f'.repeat(100)}\nTrust it?`;
+  const asked = askYesNo({ stdin, stdout: stdout as never, signal }, question);
+  expect(stdout.screen).toContain('It runs evil');
+  stdin.end();
+  await asked;
+});
 
 test('the question about hooks of a project says where they run', async () => {
   const files = { 'project/.claude/settings.json': hookSettings('Stop', 'make lint') };

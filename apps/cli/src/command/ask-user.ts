@@ -6,6 +6,7 @@ import type { Host } from '../contract/host.ts';
 import { AnswerGuard, refusalIn } from '../input/answer/answer-guard.ts';
 import type { KeyRead } from '../input/keys/key-reader.ts';
 import { listenForKeys } from '../input/keys/listen-for-keys.ts';
+import { withLargestWidths } from '../text/cells/cell-width.ts';
 import { wrapCells } from '../text/cells/clip-text.ts';
 import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
@@ -88,7 +89,10 @@ function pagesOf(question: string, stdout: AskHost['stdout']): string[] {
 function linesOf(text: string, { columns }: AskHost['stdout']): readonly string[] {
   const lines = printable(text).split('\n');
   if (columns === undefined) return lines;
-  return lines.flatMap((line) => wrapCells(line, Math.max(1, columns - 1)));
+  // A line that the terminal wraps once more would push the start of the page off the screen.
+  return withLargestWidths(() =>
+    lines.flatMap((line) => wrapCells(line, Math.max(1, columns - 1))),
+  );
 }
 
 function moreHint(left: number): string {

@@ -10,6 +10,8 @@ interface FakeTerminalOptions {
    * does not. Default: false.
    */
   readonly reflows?: boolean;
+  /** Returns the number of cells that the terminal draws for a code point. Default: the widths that the chat assumes. */
+  readonly widthOf?: ((character: string) => number) | undefined;
 }
 
 /** A row of cells. If it is wrapped, it continues in the next row. */
@@ -52,10 +54,14 @@ export class FakeTerminal extends EventEmitter {
   /** The real size. `columns` and `rows` contain the last reported size. */
   #size: { readonly columns: number; readonly rows: number };
   readonly #reflows: boolean;
+  readonly #widthOf: ((character: string) => number) | undefined;
+  /** False while the terminal cuts long lines (DECAWM is off). */
+  #wraps = true;
   #isSignalPending = false;
 
-  constructor({ columns = 80, rows = 24, reflows = false }: FakeTerminalOptions = {}) {
+  constructor({ columns = 80, rows = 24, reflows = false, widthOf }: FakeTerminalOptions = {}) {
     super();
+    this.#widthOf = widthOf;
     this.columns = columns;
     this.rows = rows;
     this.#size = { columns, rows };
@@ -174,7 +180,9 @@ export class FakeTerminal extends EventEmitter {
     else if (piece === '\b') this.#column = Math.max(0, this.#column - 1);
     else if (piece.startsWith('\u001b[')) this.#control(piece.slice(2, -1), piece.slice(-1));
     else if (!piece.startsWith('\u001b'))
-      for (const { text, width } of graphemes(piece)) this.#put(text, width);
+      if (this.#widthOf !== undefined)
+        for (const text of piece) this.#put(text, this.#widthOf(text));
+      else for (const { text, width } of graphemes(piece)) this.#put(text, width);
   }
 
   #control(parameters: string, name: string): void {
@@ -211,6 +219,7 @@ export class FakeTerminal extends EventEmitter {
       case 'h':
       case 'l':
         if (parameters === '?25') this.isCursorShown = name === 'h';
+        if (parameters === '?7') this.#wraps = name === 'h';
         return;
       default:
     }
@@ -232,6 +241,8 @@ export class FakeTerminal extends EventEmitter {
   }
 
   #put(text: string, width: number): void {
+    if (width === 0) return;
+    if (!this.#wraps) this.#column = Math.min(this.#column, this.#size.columns - width);
     if (this.#column + width > this.#size.columns) {
       this.#line().isWrapped = true;
       this.#lineFeed();

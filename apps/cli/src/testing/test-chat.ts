@@ -39,6 +39,8 @@ export interface TestChatOptions {
   /** Name of the driver. Default: `millrace`. */
   readonly name?: string | undefined;
   readonly reflows?: boolean | undefined;
+  /** The widths of the terminal. Default: the widths that the chat assumes. */
+  readonly widthOf?: ((character: string) => number) | undefined;
   /** Computes the preview of a file change. Default: none. */
   readonly preview?: BuiltAgent['preview'] | undefined;
   /** The permission mode of the agent. Default: `ask`. */
@@ -88,7 +90,7 @@ export class TestChat {
   constructor(options: TestChatOptions = {}) {
     const { columns = 80, rows = 24, clock = new VirtualClock(), reflows = false } = options;
     const { cwd = '/folder', prompt, env = { NO_COLOR: '1' }, mode = 'ask' } = options;
-    this.terminal = new FakeTerminal({ columns, rows, reflows });
+    this.terminal = new FakeTerminal({ columns, rows, reflows, widthOf: options.widthOf });
     this.clock = clock;
     this.log = options.log ?? memoryLog({ clock });
     this.session = options.session ?? sessionId('chat');

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue } from '@millrace/core';
+import { withLargestWidths } from '../../text/cells/cell-width.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import { revealInDiff } from '../../text/diff/reveal-in-diff.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../contract/dialog.ts';
@@ -24,6 +25,13 @@ export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
 
 /** Returns the full content of a request, as lines for the scrollback. */
 export function fullDialogLines(
+  look: Look,
+  dialog: ApprovalDialog | ConfirmDialog | QuestionDialog,
+): readonly string[] {
+  return withLargestWidths(() => fullLines(look, dialog));
+}
+
+function fullLines(
   look: Look,
   dialog: ApprovalDialog | ConfirmDialog | QuestionDialog,
 ): readonly string[] {

@@ -57,7 +57,7 @@ const preview: ChangePreview = {
 test('a narrow window cuts a long answer, but not its key', () => {
   const rule = { tool: 'bash', command: 'npm test', exact: true, decision: 'allow' };
   const lines = shown({ name: 'bash', input: { command: 'npm test' }, rule }, 40);
-  expect(lines).toContain('  Yes, and exactly this command in … (s)');
+  expect(lines).toContain('  Yes, and exactly this command in… (s)');
 });
 
 test('a list drops its hint if there is no room, and shows a typed filter before its title', () => {
@@ -108,7 +108,7 @@ describe('the title describes the request', () => {
   test('keeps the end of a path and the start of a command if there is little room', () => {
     const path = 'some/very/deep/folder/with/a/file.ts';
     expect(shown({ name: 'write', input: { path, content: 'x' } }, 24)[0]).toBe(
-      '? Write …with/a/file.ts?',
+      '? Write …ith/a/file.ts?',
     );
     expect(shown({ name: 'write', input: { path: 'big.txt', content: 'x' }, preview }, 20)[0]).toBe(
       '? Write big.txt?',

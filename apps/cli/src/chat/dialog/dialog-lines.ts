@@ -1,4 +1,4 @@
-import { cellWidth } from '../../text/cells/cell-width.ts';
+import { cellWidth, withLargestWidths } from '../../text/cells/cell-width.ts';
 import type { ChoiceList, Dialog } from '../contract/dialog.ts';
 import { marginOf } from '../render/call-body.ts';
 import { formatCount } from '../render/format-amounts.ts';
@@ -54,6 +54,15 @@ export function drawDialog(
   look: Look,
   dialog: Dialog,
   list: ChoiceList,
+  drawing: DialogDrawing,
+): DrawnDialog {
+  return withLargestWidths(() => layOutDialog(look, dialog, list, drawing));
+}
+
+function layOutDialog(
+  look: Look,
+  dialog: Dialog,
+  list: ChoiceList,
   { room, from = 0, readiness = 'ready', typed = '' }: DialogDrawing,
 ): DrawnDialog {
   const request = dialogContent(look, dialog);
@@ -62,12 +71,12 @@ export function drawDialog(
   const hint = isGuarded && room >= minHintRoom ? [hintLine(look, hintText, typed)] : [];
   const fullTitle = dialogTitle(look, dialog);
   // In a very low window, the title scrolls with the content. The user must read the title too. A
-  // short command or path is shown only there. The title of a question can have many lines. It scrolls if
-  // the choices do not fit below it.
-  const isTiny =
-    dialog.type === 'question'
-      ? fullTitle.length + request.length + list.items.length + hint.length > room
-      : request.length > 1 && room < fullTitle.length + 3;
+  // short command or path is shown only there. The title of a question or a confirmation can have many lines. It
+  // scrolls if the choices do not fit below it.
+  const isLong = dialog.type === 'question' || (isGuarded && fullTitle.length > 1);
+  const isTiny = isLong
+    ? fullTitle.length + request.length + list.items.length + hint.length > room
+    : request.length > 1 && room < fullTitle.length + 3;
   const content = isTiny ? [...fullTitle, ...request] : request;
   // A list keeps one line for a choice, and more in a low window.
   const maxTitle = isGuarded || room >= minHintRoom ? room : 2;

@@ -23,11 +23,13 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
     case 'approval':
       return [title(requestTitle(look.width - 2, dialog).text)];
     case 'confirm':
-      return [title(dialog.title)];
-    case 'question':
-      return wrapText({ ...look, width: look.width - 2 }, dialog.question.question).map(
-        (line, index) => (index === 0 ? title(line) : `  ${line}`),
+    case 'question': {
+      const text =
+        dialog.type === 'confirm' ? dialog.title : revealHidden(dialog.question.question);
+      return wrapText({ ...look, width: look.width - 2 }, text).map((line, index) =>
+        index === 0 ? title(line) : `  ${line}`,
       );
+    }
     case 'pick':
       return pickTitle(look.width - 2, dialog.pick).flatMap((text, index) =>
         index === 0
@@ -81,7 +83,7 @@ function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const around = cellWidth(`${asker}${action}${after}`);
   const isRoomy = around + cellWidth(subject) + cellWidth(more) <= room;
   const left = Math.max(1, room - around - (isRoomy ? cellWidth(more) : 0));
-  const isWhole = !isCut && cellWidth(subject) <= left && !subject.includes('\n');
+  const isWhole = !isCut && around + cellWidth(subject) <= room && !subject.includes('\n');
   const shown = isCommand ? clipText(subject, left) : clipTextStart(subject, left);
   return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, isWhole };
 }

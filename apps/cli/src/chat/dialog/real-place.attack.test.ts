@@ -36,10 +36,13 @@ function shownUntilRead(dialog: Dialog, width: number, room: number): string {
   const read = new ReadContent();
   const look = { width, theme: plainTheme, showsReasoning: false };
   const seen: string[] = [];
+  let shown = 0;
   for (let page = 0; page < 200 && !read.isComplete; page++) {
     const list = choiceListOf(dialog);
     const { lines, view } = drawDialog(look, dialog, list, { room, from: read.from });
-    seen.push(...lines);
+    if (page === 0) seen.push(...lines);
+    seen.push(...view.content.slice(Math.max(view.from, shown), view.to));
+    shown = view.to;
     read.show(view);
     read.scroll(1);
   }

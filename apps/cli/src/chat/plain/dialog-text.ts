@@ -1,3 +1,4 @@
+import { withLargestWidths } from '../../text/cells/cell-width.ts';
 import type { ChoiceItem, ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
 import { dialogKey } from '../dialog/choice-list.ts';
 import { dialogContent } from '../dialog/dialog-content.ts';
@@ -16,6 +17,14 @@ const minColumns = 8;
 
 /** Returns a dialog as lines of text. No line is cut, so all of its content is shown. */
 export function dialogText(
+  look: Look,
+  dialog: Dialog,
+  { list, columns }: { readonly list: ChoiceList; readonly columns: number },
+): DialogText {
+  return withLargestWidths(() => textOf(look, dialog, { list, columns }));
+}
+
+function textOf(
   look: Look,
   dialog: Dialog,
   { list, columns }: { readonly list: ChoiceList; readonly columns: number },

@@ -1,4 +1,5 @@
 import type { Clock } from '@millrace/agent';
+import { withLargestWidths } from '../../text/cells/cell-width.ts';
 import type { ChatApp } from '../chat-app.ts';
 import type { ChoiceList, Dialog } from '../contract/dialog.ts';
 import { changesFile } from '../dialog/change-previews.ts';
@@ -75,7 +76,7 @@ export class PlainDialogs {
     const isSame = before?.key === view.key && before.text === text;
     const promptLength = this.#options.promptLength();
     if (!isSame || isOthers) {
-      this.#options.out.lines(lines, hang);
+      withLargestWidths(() => this.#options.out.lines(lines, hang));
       this.#dialog = {
         key: view.key,
         text,

@@ -72,7 +72,8 @@ export function diffBody(
 ): readonly string[] {
   const margin = marginOf(look);
   const bar = withTone(look, 'dim', margin);
-  const lines = diff === '' ? [] : diffLines({ ...look, width: look.width - margin.length }, diff);
+  const lines =
+    diff === '' ? [] : diffLines({ ...look, width: look.width - cellWidth(margin) }, diff);
   const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
   return clipLines(lines, maxLines, { note: more }).map((line) => bar + line);
 }

@@ -84,7 +84,10 @@ export function clipTextStart(text: string, cells: number): string {
   const line = expandTabs(printableLine(text.replace(lineBreak, ' ⏎ ')));
   if (cellWidth(line) <= cells) return line;
   const characters = [...line];
-  while (characters.length > 0 && cellWidth(characters.join('')) >= Math.max(1, cells))
+  while (
+    characters.length > 0 &&
+    cellWidth(characters.join('')) > Math.max(0, cells - cellWidth('…'))
+  )
     characters.splice(0, Math.max(1, Math.ceil((characters.length - cells) / 2)));
   return `…${characters.join('')}`;
 }

@@ -1,9 +1,10 @@
-import { Box, Static, Text, useApp } from 'ink';
+import { Box, Static, useApp } from 'ink';
 import {
   type ReactElement,
   useEffect,
   useLayoutEffect,
   useMemo,
+  useRef,
   useState,
   useSyncExternalStore,
 } from 'react';
@@ -18,8 +19,6 @@ import type { Key } from '../../input/keys/key.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
-import { widestLine } from '../../text/cells/cell-width.ts';
-import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
 import { drawDialog } from '../dialog/dialog-lines.ts';
 import type { ContentView } from '../dialog/read-content.ts';
@@ -28,6 +27,7 @@ import { activityLine, queuedLines } from '../render/activity-line.ts';
 import { liveLines } from '../render/live-lines.ts';
 import { statusLines } from '../render/status-line.ts';
 import { liveTaskLines } from '../render/task-lines.ts';
+import { FrameLines, PrintedLines } from './drawn-lines.tsx';
 import {
   completableCommands,
   pastesPicture,
@@ -131,11 +131,15 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const prompt = promptProps(shown, { width, rows, isBusy, sideInput, problem, hint: app.hint });
   const promptRows = hidesPrompt ? 0 : promptHeight(prompt);
   const typed = hidesPrompt ? editor.state.text : '';
-  const { above, below, view } =
+  const { above, below, view, question } =
     earlier === undefined
       ? layoutOf(app, { rows, promptRows, typed })
-      : { above: earlier, below: [], view: undefined };
+      : { above: earlier, below: [], view: undefined, question: '' };
+  const drawnQuestion = useRef('');
   useLayoutEffect(() => {
+    // The renderer draws differences, whose columns are wrong if the terminal draws other widths than it assumes.
+    if (question !== drawnQuestion.current && question !== '') display.drawWhole();
+    drawnQuestion.current = question;
     // A question counts as shown only if this frame reaches the terminal.
     if (view !== undefined && display.isVisible) dialogs.markShown(view);
     const { lines, column } = promptAbove(prompt);
@@ -157,9 +161,9 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     <>
       {printed}
       <Box flexDirection="column" maxHeight={maxLiveRows(rows)} overflow="hidden">
-        <Lines lines={above} />
+        <FrameLines lines={above} />
         {hidesPrompt ? null : <Prompt {...prompt} top={above.length} />}
-        <Lines lines={below} />
+        <FrameLines lines={below} />
       </Box>
     </>
   );
@@ -179,7 +183,7 @@ interface LayoutSetting {
 function layoutOf(
   app: ChatApp,
   { rows, promptRows, typed }: LayoutSetting,
-): ScreenLayout & { readonly view: ContentView | undefined } {
+): ScreenLayout & { readonly view: ContentView | undefined; readonly question: string } {
   const { display, dialogs, isBusy, state, built, conversation } = app;
   const { look, printer } = display;
   const moment = { ...display.snapshot().moment, now: app.now };
@@ -190,10 +194,12 @@ function layoutOf(
   const dialogCallId = isDialogOpen && dialog.type === 'approval' ? dialog.approval.id : undefined;
   const { contentFrom: from, readiness } = dialogs;
   let view: ContentView | undefined;
+  let question = '';
   const draw = (room: number) => {
     if (dialog === undefined || list === undefined) return [];
     const drawn = drawDialog(look, dialog, list, { room, from, readiness, typed });
     view = drawn.view;
+    question = drawn.lines.join('\n');
     return drawn.lines;
   };
   const layout = screenLayout({
@@ -217,39 +223,13 @@ function layoutOf(
     dialog: isDialogOpen ? draw : undefined,
     live: (room) => liveLines(look, state, { room, moment, printer, dialogCallId }),
   });
-  return { ...layout, view };
+  return { ...layout, view, question };
 }
 
 /** Returns the number of background commands of the session that run now. */
 function runningIn({ built, conversation }: ChatApp): number {
   const all = built.background?.list(conversation.session) ?? [];
   return all.filter(({ end }) => end === undefined).length;
-}
-
-/** Draws printed lines. A line that is wider than the terminal is not cut, so that the terminal wraps it. */
-function PrintedLines({ lines }: { readonly lines: readonly string[] }): ReactElement {
-  return (
-    <Box flexDirection="column" width={Math.max(1, widestLine(lines))} flexShrink={0}>
-      <Lines lines={lines} />
-    </Box>
-  );
-}
-
-/**
- * Draws each line as a separate element, so that the renderer does not measure unchanged lines
- * again.
- */
-function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {
-  return (
-    <Box flexDirection="column" flexShrink={0}>
-      {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
-        <Text key={index} wrap="truncate-end">
-          {line === '' ? ' ' : onlyStyles(line)}
-        </Text>
-      ))}
-    </Box>
-  );
 }
 
 interface PromptLayout {

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { withWrapModes } from '../../text/terminal/terminal-gate.ts';
 import type { Terminal } from '../contract/chat-options.ts';
 import type { DebouncedSize } from './debounced-size.ts';
 import { eraseBelow } from './reflow.ts';
@@ -62,7 +63,7 @@ export function coalescedOutput(
   ): boolean => {
     const done = typeof encoding === 'function' ? encoding : callback;
     if (waiting === '' && callbacks.length === 0 && !isOver) queueMicrotask(flush);
-    const text = isHeld ? '' : String(data);
+    const text = isHeld ? '' : withWrapModes(String(data));
     waiting += hasColor() ? text : text.replace(colors, '');
     if (done !== undefined) callbacks.push(done);
     if (isOver) flush();

@@ -58,6 +58,8 @@ export class Display {
    */
   renderedFrame: DrawnFrame = emptyFrame;
   writtenFrame: DrawnFrame = emptyFrame;
+  /** Draws the last frame again, and not only its differences. */
+  drawWhole: () => void = () => {};
   /** Called before each frame except the last one. It can call `hold`. */
   beforeDraw: () => void = () => {};
   showsReasoning = false;

@@ -85,6 +85,13 @@ export class ScreenOutput {
     this.#display = display;
     this.#renderer = renderer;
     display.beforeDraw = () => this.size.refresh();
+    const drawWhole = () => {
+      if (!display.isVisible) return;
+      renderer.clear();
+      this.size.notify();
+    };
+    // The renderer would print new lines twice if it drew again at once.
+    display.drawWhole = () => queueMicrotask(drawWhole);
   }
 
   /** Clears a garbled screen and draws everything again. */

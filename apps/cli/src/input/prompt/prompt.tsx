@@ -1,6 +1,7 @@
 import { Box, Text, useCursor } from 'ink';
 import { createElement, type ReactElement } from 'react';
 import { printable } from '../../text/cells/printable.ts';
+import { unwrapped } from '../../text/terminal/terminal-gate.ts';
 import type { Menu } from '../completion/completion.ts';
 import type { EditorState } from '../editor/editor-state.ts';
 import { hintText, menuLines } from './menu-lines.ts';
@@ -79,9 +80,9 @@ function promptLines(props: PromptProps): TextLines {
 }
 
 function lineElement(line: StyledLine): ReactElement {
-  // Every line fits the width. If a terminal measures characters differently, truncation still
-  // keeps the height.
-  return createElement(Text, { wrap: 'truncate-end' }, ...line.map(spanElement));
+  // Every line fits the width. If a terminal measures characters differently, it cuts the line, so the height stays.
+  const [on, off] = unwrapped('\n').split('\n');
+  return createElement(Text, { wrap: 'truncate-end' }, on, ...line.map(spanElement), off);
 }
 
 function spanElement({ text: raw, style }: Span): ReactElement | string {

@@ -7,6 +7,25 @@ import type { Line } from './span.ts';
 const singleCells =
   /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2400-\u2426\u2500-\u257f\ufffd]*$/;
 const segmenter = new Intl.Segmenter();
+const ascii = /^[ -~]*$/;
+
+/** True while `withLargestWidths` runs. */
+let usesLargest = false;
+
+/**
+ * Runs a drawing in which each code point counts with the largest width that any terminal gives it. Terminals disagree
+ * about emoji, joined characters, new characters, and characters that are wide in East Asian fonts. If a line of a
+ * question were wider than the chat assumes, the terminal would cut it or move other lines of the question.
+ */
+export function withLargestWidths<T>(draw: () => T): T {
+  const before = usesLargest;
+  usesLargest = true;
+  try {
+    return draw();
+  } finally {
+    usesLargest = before;
+  }
+}
 
 /**
  * Caches measured widths. With this cache, a page of Chinese text needs only a few thousand
@@ -19,15 +38,14 @@ const maxCachedLength = 16;
 
 /** Returns true if each character is one code unit and one cell wide. */
 export function isSingleCells(text: string): boolean {
-  return singleCells.test(text);
+  return (usesLargest ? ascii : singleCells).test(text);
 }
 
 /**
- * Returns the width of a text in terminal cells. If terminals differ, it returns the largest width.
- * Escape sequences have no width.
+ * Returns the width of a text in terminal cells, as most terminals draw it. Escape sequences have no width.
  */
 export function cellWidth(text: string): number {
-  if (singleCells.test(text)) return text.length;
+  if (isSingleCells(text)) return text.length;
   let width = 0;
   for (const grapheme of graphemes(stripVTControlCharacters(text))) width += grapheme.width;
   return width;
@@ -47,7 +65,7 @@ export interface Grapheme {
 
 /** Yields the user-perceived characters with their widths. */
 export function* graphemes(text: string): Generator<Grapheme> {
-  if (singleCells.test(text)) {
+  if (isSingleCells(text)) {
     for (const character of text) yield { text: character, width: 1 };
     return;
   }
@@ -57,7 +75,8 @@ export function* graphemes(text: string): Generator<Grapheme> {
 }
 
 function graphemeWidth(grapheme: string): number {
-  if (singleCells.test(grapheme)) return grapheme.length;
+  if (isSingleCells(grapheme)) return grapheme.length;
+  if (usesLargest) return largestWidth(grapheme);
   if (grapheme.length > maxCachedLength) return measuredWidth(grapheme);
   const found = widthCache.get(grapheme);
   if (found !== undefined) return found;
@@ -65,6 +84,26 @@ function graphemeWidth(grapheme: string): number {
   const width = measuredWidth(grapheme);
   widthCache.set(grapheme, width);
   return width;
+}
+
+/** Matches letters, marks and digits of which all terminals know the width. */
+const knownLetter = /^(?=[\u00a1-\u10ff\u1e00-\u1fff])[\p{L}\p{M}\p{Nd}]$/u;
+const largestCache = new Map<string, number>();
+
+/** Returns the largest width of a text. No terminal draws a code point in more than two cells. */
+function largestWidth(text: string): number {
+  let sum = 0;
+  for (const character of text) {
+    let width = ascii.test(character) ? 1 : largestCache.get(character);
+    if (width === undefined) {
+      const known = knownLetter.test(character);
+      width = known ? Math.max(1, stringWidth(character, { ambiguousIsNarrow: false })) : 2;
+      if (largestCache.size >= maxCacheSize) largestCache.clear();
+      largestCache.set(character, width);
+    }
+    sum += width;
+  }
+  return sum;
 }
 
 /** Matches a single code point, or one Korean syllable, which terminals draw as one character. */

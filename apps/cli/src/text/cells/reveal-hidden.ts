@@ -2,11 +2,12 @@ import { printableLine } from './printable.ts';
 
 /**
  * Matches characters that have no width or no picture, change the direction, or join their neighbors. Terminals
- * draw joined emoji as one picture or as several. A variation selector after an emoji does not
- * match.
+ * draw joined emoji as one picture or as several. It also matches marks that enclose a character, and the fifth and
+ * later marks of a letter, because some terminals draw them over other lines. A variation selector after an emoji does
+ * not match.
  */
 const invisible =
-  /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|\ufffc|\u{1d159}|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
+  /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|\ufffc|\u{1d159}|\p{Me}|(?<=\p{M}{4})\p{M}|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
 /** Matches characters that look like a plain space. */
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 

@@ -1,3 +1,4 @@
+import { cellWidth } from '../cells/cell-width.ts';
 import { expandTabs, printableLine } from '../cells/printable.ts';
 import { type Line, paintLine, type Span } from '../cells/span.ts';
 import { clipSpans, cutSpans } from '../cells/wrap-spans.ts';
@@ -86,14 +87,14 @@ function rowLines(
 ): readonly Line[] {
   const before = gutterOf(row, digits, theme);
   const used = before.reduce((sum, { text }) => sum + text.length, 0);
-  const room = Math.max(1, width - used);
   const muted = theme.styles.muted;
   const line = textOf(row, part, theme);
+  const again = { text: `${theme.symbols.wrapped} `.padStart(used), style: muted };
+  const room = Math.max(1, width - (used === 0 ? 0 : Math.max(used, cellWidth(again.text))));
   const rows =
     longLines === 'wrap'
       ? cutSpans(line, room)
       : [clipSpans(line, room, { text: theme.symbols.cut, style: muted })];
-  const again = { text: `${theme.symbols.wrapped} `.padStart(used), style: muted };
   return rows.map((cells, at) => [...(at === 0 || used === 0 ? before : [again]), ...cells]);
 }
 

@@ -81,7 +81,7 @@ const writers: Readonly<Record<string, string>> = {
 };
 /** Files that may pass text to Ink. Each of them uses the gate. */
 const drawers: Readonly<Record<string, RegExp>> = {
-  'chat/screen/chat-screen.tsx': /onlyStyles\(line\)/,
+  'chat/screen/drawn-lines.tsx': /onlyStyles\(line\)/,
   'input/prompt/prompt.tsx': /printable\(raw\)/,
 };
 

@@ -129,6 +129,22 @@ export function onlyStyles(line: string): string {
   return line.replace(stylesAndControls, (found, style?: string) => style ?? safeText(found));
 }
 
+const [noWrapOn, noWrapOff] = ['\u001b[53m', '\u001b[55m'];
+
+/**
+ * Marks a line of our own renderer that the terminal must not wrap, even if it is wider than the terminal. The renderer
+ * keeps only styles, so the mark is a style that the chat does not use (overline).
+ */
+export function unwrapped(line: string): string {
+  const plain = line.replaceAll(noWrapOn, '').replaceAll(noWrapOff, '');
+  return `${noWrapOn}${plain}${noWrapOff}`;
+}
+
+/** Replaces the marks of `unwrapped` with the mode of the terminal that wraps lines (DECAWM). */
+export function withWrapModes(text: string): string {
+  return text.replaceAll(noWrapOn, '\u001b[?7l').replaceAll(noWrapOff, '\u001b[?7h');
+}
+
 type TextStream = Pick<NodeJS.WritableStream, 'write'>;
 type WriteCallback = (error?: Error | null) => void;
 
