@@ -85,8 +85,9 @@ export class PlainDialogs {
         isHinted: before?.isHinted ?? false,
       };
       dialogs.markShown(view);
-      // Other text may have moved the question out of sight, or may look like it.
-      if (isSame && dialog.type !== 'pick') dialogs.markRepeated();
+      // Other text may have moved the question out of sight, or may look like it. Its numbers may have changed.
+      const isRepeated = before?.key === view.key;
+      if (isRepeated && dialog.type !== 'pick') dialogs.markRepeated();
       return;
     }
     this.#printSelection(before.list, list);

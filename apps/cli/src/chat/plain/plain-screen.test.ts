@@ -113,6 +113,28 @@ describe('the plain mode', () => {
     expect(ran).toEqual([]);
   });
 
+  test('18.1065: attack: a digit changes its meaning just before it is pressed', async () => {
+    const [ran, later] = [[] as string[], Promise.withResolvers<void>()];
+    const { chat, line, send } = openPlain({
+      script: [toolCalls(['c1', 'deploy', { to: 'a' }], ['c2', 'deploy', { to: 'b' }]), 'Done.'],
+      tools: [deploy(ran)],
+      approve: async ({ call }) => {
+        if (call.toolCallId === 'c2') await later.promise;
+        return approve();
+      },
+    });
+    await send('Go');
+    await chat.waitForText('Question: Allow deploy?');
+    await line('Answer:');
+    expect(chat.terminal.text).toContain('5. No (n)');
+    later.resolve();
+    await chat.waitForText('(1 more after this)');
+    // The digit 5 now means another answer than on the screen that the user has read.
+    await chat.press('5');
+    await line('> 5');
+    expect(ran).toEqual([]);
+  });
+
   test('lists are chosen by number, and filtered by words', async () => {
     const { chat, line, send } = openPlain();
     await send('/theme');
