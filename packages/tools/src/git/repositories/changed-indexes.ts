@@ -21,6 +21,7 @@ export function indexesOf({ root, known, search }: KnownRepositories): Indexes {
     ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
   ];
   // Commands cannot change repositories outside the workspace.
+  search.startCheck();
   const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
   return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
 }
@@ -31,6 +32,7 @@ export async function changedIndexes(
   before: Indexes,
 ): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
+  search.startCheck();
   for (const [folder, earlier] of before) {
     const { stamp, submodules } = search.readIndex(folder);
     if (stamp === earlier.stamp) continue;

@@ -122,6 +122,7 @@ export class RepositorySearch {
 
   /** Searches the folders and yields after each folder. The caller can pause the search there. */
   *#search(root: string, starts: readonly string[]): Generator<undefined, FoundRepositories> {
+    this.startCheck();
     const read = new Map<string, ReadFolder>();
     const found: FoundRepository[] = [];
     const packages: string[] = [];
@@ -157,6 +158,11 @@ export class RepositorySearch {
     }
     this.#known = read;
     return { found, packages, unlisted, isCut: found.length > maxFound, problem };
+  }
+
+  /** Starts a check of indexes. See `IndexReader.startCheck`. */
+  startCheck(): void {
+    this.#indexes.startCheck();
   }
 
   /** Returns the index of a repository. `git` is the git folder of that repository. */

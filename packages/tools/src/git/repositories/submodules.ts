@@ -121,9 +121,23 @@ interface KeptIndex extends ReadIndex {
   readonly seen: string;
 }
 
+/**
+ * Maximum size of all indexes that one check reads, in bytes. A command can create many large files with hard links.
+ * The other indexes count as unreadable.
+ */
+const maxCheckedBytes = 134_217_728;
+/** A byte of settings needs as much time as this number of bytes of an index. */
+const bytesPerSettingsByte = 16;
+
 /** Reads the indexes of repositories. It reads an index again only after a change. */
 export class IndexReader {
   readonly #known = new Map<string, KeptIndex>();
+  #leftBytes = maxCheckedBytes;
+
+  /** Starts a check, in which the reader can read `maxCheckedBytes`. */
+  startCheck(): void {
+    this.#leftBytes = maxCheckedBytes;
+  }
 
   read(git: string): ReadIndex {
     const known = this.#known.get(git);
@@ -133,15 +147,21 @@ export class IndexReader {
     const settings = settingsOf(git);
     // The stamp is computed before the read, so the next call detects a change during the read.
     const before = stampOf([path]);
+    if (before !== '') {
+      const bytes = sizeOf(path) + bytesPerSettingsByte * settings.map(sizeOf).reduce(add);
+      if (bytes > this.#leftBytes) return { stamp: before, submodules: undefined };
+      this.#leftBytes -= bytes;
+    }
     const seenSettings = stampOf(settings);
     const index = readRegularFileSync(path, maxIndexBytes);
-    const format = formatOf(settings);
-    const shared = index === undefined ? [] : sharedIndexes(git, index, format);
+    const format = before === '' ? undefined : formatOf(settings);
+    const shared =
+      index === undefined || format === undefined ? [] : sharedIndexes(git, index, format);
     const stamp = [before, ...shared.map((file) => stampOf([file]))].join(' ');
     const files = [path, ...shared, ...settings];
     const isSettled = files.every((file) => changedAt(file) < settled);
     const submodules =
-      before === '' ? [] : index && readPaths(index, shared, format, submodulePaths);
+      format === undefined ? [] : index && readPaths(index, shared, format, submodulePaths);
     const read = { stamp, files, isSettled, submodules, seen: `${stamp} ${seenSettings}` };
     if (this.#known.size >= maxKept) this.#known.clear();
     this.#known.set(git, read);
@@ -214,6 +234,12 @@ function sharedIndexes(git: string, index: Buffer, { hashBytes }: IndexFormat): 
     if (error instanceof RangeError) return [];
     throw error;
   }
+}
+
+const add = (sum: number, one: number) => sum + one;
+
+function sizeOf(path: string): number {
+  return entryOf(path)?.size ?? 0;
 }
 
 /**
