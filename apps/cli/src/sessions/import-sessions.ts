@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isMillraceError, type SessionId } from '@millrace/core';
+import { isMillraceError, randomIds, type SessionId } from '@millrace/core';
 import { importBlobs, importSession, type Log, LogError } from '@millrace/log';
 import { commandHint } from '../args/command-hint.ts';
 import { UsageError } from '../contract/errors.ts';
@@ -14,6 +14,8 @@ import {
   withFileLines,
 } from './export-lines.ts';
 import type { SessionsContext } from './sessions-context.ts';
+
+const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
 
 /** Imports sessions from files or from standard input. Prints the ids, one per line. */
 export async function importSessions(context: SessionsContext): Promise<number> {
@@ -53,8 +55,8 @@ interface ImportedSession {
  * Imports the sessions of an export one by one. Each session is imported completely or not at all.
  * Errors contain the line number in the file.
  *
- * It is an error if the first session exists already. The following sessions may exist, because
- * most of them belong to sub-agents. The sessions belong to the folder `cwd` afterwards.
+ * It is an error if the first session exists already. The following sessions may exist. The sessions belong to the
+ * folder `cwd` afterwards. The sessions of sub-agents get new ids.
  */
 export async function* importLines(
   log: Log,
@@ -62,23 +64,36 @@ export async function* importLines(
   cwd: string,
 ): AsyncGenerator<ImportedSession> {
   const cursor = new LineCursor(lines);
+  const children = new Map<SessionId, SessionId>();
   for (let count = 0; count === 0 || (await cursor.peek()) !== undefined; count++) {
     await withFileLines(cursor, () => importBlobs(log, cursor.takeWhile(isBlob)));
-    yield await withFileLines(cursor, () => importOne(log, cursor, { cwd, mayBeThere: count > 0 }));
+    yield await withFileLines(cursor, () =>
+      importOne(log, cursor, { cwd, children, mayBeThere: count > 0 }),
+    );
   }
+}
+
+interface ImportPlace {
+  readonly cwd: string;
+  /** The new ids of the sub-agents' sessions that the file has named so far. */
+  readonly children: Map<SessionId, SessionId>;
+  readonly mayBeThere: boolean;
 }
 
 async function importOne(
   log: Log,
   cursor: LineCursor,
-  { cwd, mayBeThere }: { readonly cwd: string; readonly mayBeThere: boolean },
+  { cwd, children, mayBeThere }: ImportPlace,
 ): Promise<ImportedSession> {
   const lines = cursor.takeWhile((line, index) => index === 0 || isRecord(line));
   try {
     // The file may come from another person. It must not choose the folder in which the daemon continues the
     // session, so the session belongs to the folder of this command.
-    const into = idAfterImport(await cursor.peek());
-    const { session } = await importSession(log, lines, { into, metadata: { cwd } });
+    const into = idAfterImport(await cursor.peek(), children);
+    // A link of the file could name a session that this user has or creates later. `sessions delete` and
+    // `sessions export` would include this session. So a link names only a session of the same file.
+    const childId = (named: SessionId) => newChildId(named, children);
+    const { session } = await importSession(log, lines, { into, childId, metadata: { cwd } });
     return { session, existedBefore: false };
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';
@@ -97,16 +112,27 @@ function isInStore(cause: LogError): LogError {
 }
 
 /**
- * Returns the id of an imported session if it must differ from the id in the file. An experiment reuses the results
- * in the sessions below `eval/`, so a file of another person must not create such a session.
+ * Returns the id of an imported session if it must differ from the id in the file. A session of a sub-agent gets its
+ * new id. An experiment reuses the results in the sessions below `eval/`, so a file of another person must not create
+ * such a session.
  */
-function idAfterImport(header = ''): string | undefined {
+function idAfterImport(
+  header: string | undefined,
+  children: ReadonlyMap<SessionId, SessionId>,
+): string | undefined {
   try {
-    const { session } = JSON.parse(header) as { readonly session?: unknown };
-    const isOfExperiment = typeof session === 'string' && session.startsWith('eval/');
-    return isOfExperiment ? `imported/${session}` : undefined;
+    const { session } = JSON.parse(header ?? '') as { readonly session?: unknown };
+    if (typeof session !== 'string') return undefined;
+    const child = children.get(session as SessionId);
+    return child ?? (session.startsWith('eval/') ? `imported/${session}` : undefined);
   } catch {
     // The line is not a header. `importSession` reports it with its line number.
     return undefined;
   }
+}
+
+function newChildId(named: SessionId, children: Map<SessionId, SessionId>): SessionId {
+  const id = children.get(named) ?? ids.session();
+  children.set(named, id);
+  return id;
 }

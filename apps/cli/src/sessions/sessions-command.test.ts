@@ -304,11 +304,13 @@ describe('export and import', () => {
     expect([exported.stdout, exported.stderr]).toEqual(['', `Exported session one to ${output}\n`]);
     expect(statSync(output).mode & 0o777).toBe(0o600);
     const ran = await run({ action: 'import', operands: [output] }, undefined, target());
-    expect(ran.stdout).toBe(`${session}\n${child}\n`);
-    expect(await recordsIn(child, target())).toEqual(await recordsIn(child));
+    const [first, imported = ''] = ran.stdout.trim().split('\n');
+    expect(first).toBe(session);
+    expect(await recordsIn(sessionId(imported), target())).toEqual(await recordsIn(child));
+    expect(JSON.stringify(await recordsIn(session, target()))).toContain(`"child":"${imported}"`);
   });
 
-  test('refuse a session that is there, and leave a sub-agent’s that is', async () => {
+  test('refuse a session that is there, and import a sub-agent’s under another id', async () => {
     const { session, child } = await inStore((log) => withSubAgent(log, 'one', cwd));
     const { stdout } = await run({ action: 'export', operands: [session] });
     const file = join(folder(), 'again.jsonl');
@@ -318,8 +320,18 @@ describe('export and import', () => {
     await expect(there).rejects.toThrow(`millrace sessions delete ${session}, or import the file`);
     await inStore((log) => log.delete(session));
     const ran = await run({ action: 'import', operands: [file] });
-    expect(ran.stdout).toBe(`${session}\n`);
-    expect(ran.stderr).toBe(`Session ${child} already exists and is unchanged\n`);
+    expect(ran.stdout.trim().split('\n')).toEqual([session, expect.not.stringContaining(child)]);
+  });
+
+  test('leave a further session of the file that is there', async () => {
+    await inStore(async (log) => {
+      for (const name of ['one', 'two']) await finishedSession(log, name, 'First', { cwd });
+    });
+    const { stdout } = await run({ action: 'export', operands: ['one', 'two'] });
+    await inStore((log) => log.delete(sessionId('one')));
+    const ran = await run({ action: 'import' }, Readable.from([Buffer.from(stdout)]));
+    expect(ran.stdout).toBe('one\n');
+    expect(ran.stderr).toBe('Session two already exists and is unchanged\n');
   });
 
   test('tell the line of the file that is wrong, and take nothing of its session', async () => {

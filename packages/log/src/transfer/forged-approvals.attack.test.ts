@@ -16,7 +16,7 @@ import type { Log } from '../contract/log.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { answer, turnFinished, turnStarted } from '../suite/drafts.ts';
 import { exportSession } from './export-session.ts';
-import { importSession } from './import-session.ts';
+import { type ImportOptions, importSession } from './import-session.ts';
 
 // Somebody sends an export of a session. Its records say that the user approved everything.
 
@@ -113,7 +113,7 @@ test('attack: an imported session names no file and no content to restore', asyn
   expect(changed?.fact).toMatchObject({ path: '', scope: 'pending' });
 });
 
-test('attack: an imported session names no existing session as its origin or its sub-agent', async () => {
+test('18.1092: attack: an imported session names no session as its origin or its sub-agent', async () => {
   const source = memoryLog();
   const [mine, child] = [sessionId('mine'), sessionId('child')];
   await (await source.open(mine)).append([turnStarted(1), turnFinished(1)]);
@@ -124,18 +124,28 @@ test('attack: an imported session names no existing session as its origin or its
       ...{ summary: '', child: id },
     });
   await (await source.open(session)).append([started1(mine), started1(child)]);
-  for (const [isThere, expected] of [
-    [true, { origin: undefined, children: [undefined, 'child'] }],
-    [false, { origin: { session: 'mine', through: 1 }, children: ['mine', 'child'] }],
-  ] as const) {
-    const target = memoryLog();
-    if (isThere) await target.open(mine);
-    const { origin } = await importSession(target, exportSession(source, session));
+  const importInto = async (target: Log, options: ImportOptions) => {
+    const { origin } = await importSession(target, exportSession(source, session), options);
     const children = (await recordsOf(target, session)).flatMap(({ fact: of }) =>
       of?.type === 'tool_execution_started' ? [of.child] : [],
     );
-    expect({ origin, children }).toEqual(expected);
-  }
+    return { origin, children };
+  };
+  const none = { origin: undefined, children: [undefined, undefined] };
+  const childId = (named: SessionId) => sessionId(`new ${named}`);
+  // A session that exists already, and one that the user can create later.
+  for (const isThere of [true, false])
+    for (const [options, expected] of [
+      [{}, none],
+      [{ childId }, { ...none, children: ['new mine', 'new child'] }],
+    ] as const) {
+      const target = memoryLog();
+      if (isThere) await target.open(mine);
+      expect(await importInto(target, options)).toEqual(expected);
+    }
+  expect(await importInto(memoryLog(), { isTrusted: true, childId })).toEqual({
+    ...{ origin: { session: 'mine', through: 1 }, children: ['mine', 'child'] },
+  });
 });
 
 test.for(['approve', 'deny', 'message', 'abort', 'compact', 'revoke', 'unknown'])(

@@ -37,6 +37,12 @@ export interface ImportOptions {
    * same. Use it for fields that an application trusts, such as the folder of a session. Default: none.
    */
   readonly metadata?: Metadata | undefined;
+  /**
+   * Returns the new id of a session of a sub-agent that the lines name. Use it to import the sessions of
+   * sub-agents too, with these ids. The file must not choose the ids, because it could name a session that this
+   * user has or creates later. `isTrusted` keeps the ids of the file. Default: the import removes these links.
+   */
+  readonly childId?: ((named: SessionId) => SessionId) | undefined;
 }
 
 /**
@@ -51,7 +57,7 @@ export interface ImportOptions {
 export async function importSession(
   log: Log,
   lines: LineSource,
-  { into, isTrusted = false, metadata = {} }: ImportOptions = {},
+  { into, isTrusted = false, metadata = {}, childId }: ImportOptions = {},
 ): Promise<SessionInfo> {
   const reader = new SessionReader(log, into === undefined ? undefined : sessionId(into));
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
@@ -65,17 +71,15 @@ export async function importSession(
     const { records, chain } = chainedImport(header, read, all);
     return log.restore(session, records, { ...times, isClosed, origin, through, chain });
   }
-  const existing = await existingSessions(log, header, all);
-  const { records: kept, through } = withoutApprovals(all, header.through, existing);
+  const { records: kept, through } = withoutApprovals(all, header.through, childId);
   const { records, chain } = chainedImport(header, read, kept);
-  const origin = header.origin && !existing.has(header.origin.session) ? header.origin : undefined;
   // A time in the future would make the session the newest one until that time.
   const latest = systemClock.now();
   const times = {
     createdAt: Math.min(createdAt, latest),
     changedAt: Math.min(changedAt, latest),
   };
-  return log.restore(session, records, { ...times, isClosed, origin, through, chain });
+  return log.restore(session, records, { ...times, isClosed, through, chain });
 }
 
 /** Adds a link for the records that the import changes or removes, if the session has a chain. */
@@ -97,21 +101,6 @@ function withMetadata(record: LogRecord, metadata: Metadata): LogRecord {
   const replaced = Object.entries(metadata).filter(([name]) => Object.hasOwn(own, name));
   if (replaced.length === 0) return record;
   return { ...record, fact: { ...fact, metadata: { ...own, ...Object.fromEntries(replaced) } } };
-}
-
-/** Returns the sessions of this log that the lines name as the origin or as sub-agents. */
-async function existingSessions(
-  log: Log,
-  { origin }: SessionHeader,
-  records: readonly LogRecord[],
-): Promise<ReadonlySet<SessionId>> {
-  const children = records.flatMap(({ fact }) =>
-    fact?.type === 'tool_execution_started' ? (fact.child ?? []) : [],
-  );
-  const existing = new Set<SessionId>();
-  for (const named of new Set([...children, ...(origin ? [origin.session] : [])]))
-    if ((await log.info(named)) !== undefined) existing.add(named);
-  return existing;
 }
 
 interface StartedImport {

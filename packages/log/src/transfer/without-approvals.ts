@@ -6,6 +6,8 @@ import {
   type SessionId,
 } from '@millrace/core';
 
+type ChildId = (named: SessionId) => SessionId;
+
 /**
  * Returns the records of an imported session without everything that would let a call run, or a file change,
  * without a question. The file may come from another person, and this user has not given its approvals:
@@ -17,7 +19,8 @@ import {
  * - Changes of files become unknown changes. Otherwise, `/undo` would write contents from the file.
  * - The model and the instructions of a branch are removed, because they would replace those of this user's
  *   agent.
- * - Calls of sub-agents lose their link to sessions that exist already, because these belong to this user.
+ * - Calls of sub-agents lose their link to a session, or get a link to the id that `childId` returns. The session
+ *   that the file names belongs to this user, or this user can create it later.
  * - An unfinished run ends with the stop reason `aborted`, so that no process continues it automatically.
  *
  * Finished and unfinished turns are treated in the same way, because a copy of the session can end in the
@@ -26,11 +29,11 @@ import {
 export function withoutApprovals(
   records: readonly LogRecord[],
   through: number,
-  existing: ReadonlySet<SessionId>,
+  childId: ChildId | undefined,
 ): { readonly records: readonly LogRecord[]; readonly through: number } {
   const kept = records.flatMap((record): readonly LogRecord[] => {
     if (record.fact === undefined) return [record];
-    const fact = harmlessFact(record.fact, existing);
+    const fact = harmlessFact(record.fact, childId);
     return fact === undefined ? [] : [fact === record.fact ? record : { ...record, fact }];
   });
   const run = openRun(records);
@@ -40,7 +43,7 @@ export function withoutApprovals(
 }
 
 /** Returns undefined if the fact must be removed. */
-function harmlessFact(fact: Fact, existing: ReadonlySet<SessionId>): Fact | undefined {
+function harmlessFact(fact: Fact, childId: ChildId | undefined): Fact | undefined {
   switch (fact.type) {
     case 'approval_asked':
     case 'approval_answered':
@@ -59,7 +62,9 @@ function harmlessFact(fact: Fact, existing: ReadonlySet<SessionId>): Fact | unde
     }
     case 'tool_execution_started': {
       const { child, ...rest } = fact;
-      return child !== undefined && existing.has(child) ? rest : fact;
+      return child === undefined || childId === undefined
+        ? rest
+        : { ...rest, child: childId(child) };
     }
     default:
       return fact;
