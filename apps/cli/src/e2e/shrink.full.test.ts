@@ -48,7 +48,7 @@ describeInTmux().concurrent('23.12: shrinking the window to 20 × 8', () => {
     await terminal.waitFor('waiting for your answer');
     await terminal.resize(20, 8);
     const screen = await terminal.waitUntil(
-      (seen) => seen.includes('lines below') && seen.includes('› No (n)'),
+      (seen) => /lines bel(?:ow|…)/.test(seen) && seen.includes('› No (n)'),
       'the question in the new size',
     );
     await terminal.saveScreen('shrunk-question');
