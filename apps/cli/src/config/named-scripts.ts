@@ -53,7 +53,6 @@ export interface NamedScripts {
 export async function findNamedScripts(
   commands: readonly ProjectCommand[],
   at: At,
-  others: readonly string[] = [],
 ): Promise<NamedScripts | undefined> {
   const stems: Stems = { all: new Map(), packages: new Set(), left: maxResolved };
   const patterns: FilePatterns = { ends: new Set(), lengths: new Set(), globs: [] };
@@ -69,7 +68,7 @@ export async function findNamedScripts(
   if (searched === undefined || sources === undefined) return undefined;
   for (const stem of searched.stems) stems.all.set(stem, true);
   const named = [...stems.all].flatMap(([stem, runsFolders]) => endingsOf(stem, runsFolders));
-  const files = await keepFiles([...new Set([...others, ...named, ...searched.files, ...sources])]);
+  const files = await keepFiles([...new Set([...named, ...searched.files, ...sources])]);
   const targets = await Promise.all(files.map((path) => realpath(path).catch(() => path)));
   const isFound = new Set(files);
   const shadows = [...stems.all.keys()].flatMap((stem) => shadowsOf(stem, isFound));
@@ -80,11 +79,6 @@ export async function findNamedScripts(
     files: inside([...files, ...targets]),
     shadows: inside(shadows.filter((path) => !existing.has(path))),
   };
-}
-
-/** Returns true if a file in a folder of hooks can be a script. */
-export function isScript(file: string, path: string): boolean {
-  return scriptNames.test(file) || (extname(file) === '' && isExecutable(path));
 }
 
 const scriptNames =

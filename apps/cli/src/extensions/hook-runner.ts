@@ -84,6 +84,9 @@ const untrustedFolderEnv = {
   ...{ GIT_CONFIG_KEY_1: 'safe.bareRepository', GIT_CONFIG_VALUE_1: 'explicit' },
 };
 
+/** Variables for hooks of a project. Python writes no cache, because new files beside a script end the trust. */
+const projectHookEnv = { PYTHONDONTWRITEBYTECODE: '1' };
+
 /**
  * Returns the folders of the scripts that the command of a hook names, outside of the project. With
  * `PYTHONSAFEPATH`, Python does not look into the folder of a script for the modules that it imports.
@@ -186,6 +189,7 @@ export class HookRunner {
       ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
       ...(hook.origin === 'user' && untrustedFolderEnv),
       ...(hook.origin === 'user' && pythonPath(hook, { cwd, home: this.#options.env['HOME'] })),
+      ...(hook.origin === 'project' && projectHookEnv),
       ...(pluginFolder !== undefined && pluginEnv(pluginFolder)),
     };
     const { env: userEnv, projectEnv } = this.#options;
