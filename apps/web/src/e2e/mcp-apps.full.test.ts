@@ -111,6 +111,14 @@ describeInChromium()('24.4: an app of an MCP server', () => {
     await tab.answer.getByText('Here you are.').waitFor();
     const { length } = harness.server.requests;
     await press('message');
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByText('Is it cold in Bern?').waitFor();
+    expect(await axeFaults(tab.page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await text('answer').getByText('{"isError":true}').waitFor();
+    expect(await tab.message.inputValue()).toBe('');
+    await press('message');
+    await dialog.getByRole('button', { name: 'Put into the message field' }).click();
     await text('answer').getByText('{}').waitFor();
     expect(await tab.message.inputValue()).toBe('Is it cold in Bern?');
     expect(harness.server.requests).toHaveLength(length);

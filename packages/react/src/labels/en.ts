@@ -74,6 +74,8 @@ export const english: Labels = {
   appOf: (server) => `App of ${server}`,
   appWantsNetwork: 'The app wants to connect to',
   appOpensLink: (server) => `The app of ${server} wants to open this address`,
+  appAddsMessage: (server) => `The app of ${server} has written this message`,
+  addToMessage: 'Put into the message field',
   appNotLoaded: 'The app could not be loaded.',
   previewClosed: 'The preview was closed, because it took the keyboard or could not load.',
   previewOfVersion: (name, version) => `Preview of ${name}, version ${version}`,

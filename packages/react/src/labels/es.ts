@@ -74,6 +74,8 @@ export const spanish: Labels = {
   appOf: (server) => `Aplicación de ${server}`,
   appWantsNetwork: 'La aplicación quiere conectarse a',
   appOpensLink: (server) => `La aplicación de ${server} quiere abrir esta dirección`,
+  appAddsMessage: (server) => `La aplicación de ${server} ha escrito este mensaje`,
+  addToMessage: 'Poner en el campo de mensaje',
   appNotLoaded: 'No se pudo cargar la aplicación.',
   previewClosed: 'La vista previa se cerró porque tomó el teclado o no pudo cargarse.',
   previewOfVersion: (name, version) => `Vista previa de ${name}, versión ${version}`,

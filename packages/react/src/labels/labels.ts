@@ -73,6 +73,8 @@ export interface Labels {
   readonly appOf: (server: string) => string;
   readonly appWantsNetwork: string;
   readonly appOpensLink: (server: string) => string;
+  readonly appAddsMessage: (server: string) => string;
+  readonly addToMessage: string;
   readonly appNotLoaded: string;
   readonly previewClosed: string;
   readonly previewOfVersion: (name: string, version: number) => string;

@@ -72,6 +72,8 @@ export const chinese: Labels = {
   appOf: (server) => `${server} 的应用`,
   appWantsNetwork: '该应用希望连接到',
   appOpensLink: (server) => `${server} 的应用希望打开此地址`,
+  appAddsMessage: (server) => `${server} 的应用写了这条消息`,
+  addToMessage: '放入消息输入框',
   appNotLoaded: '无法加载该应用。',
   previewClosed: '预览已关闭，因为它占用了键盘或无法加载。',
   previewOfVersion: (name, version) => `${name} 的预览，版本 ${version}`,

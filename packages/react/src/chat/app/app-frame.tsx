@@ -8,6 +8,7 @@ import { withoutToken } from '../../markdown/link-view.tsx';
 import { isDark } from '../../markdown/rich/frame-view.tsx';
 import { useKeyboardGuard } from '../../markdown/rich/keyboard-guard.ts';
 import { useAnswerGate } from '../approval/answer-gate.ts';
+import { ReadArea } from '../approval/read-area.tsx';
 import { drafts } from '../composer/draft.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
@@ -37,13 +38,17 @@ export interface AppFrameProps {
   readonly onHeight: (height: number) => void;
 }
 
-/** The address that the app wants to open, and the function that receives the answer of the user. */
-interface LinkQuestion {
-  readonly url: string;
-  readonly answer: (isOpened: boolean) => void;
+/**
+ * What the app wants to do: open an address, or put a text into the message field. `answer` receives the answer
+ * of the user.
+ */
+interface AppQuestion {
+  readonly kind: 'link' | 'message';
+  readonly text: string;
+  readonly answer: (isAllowed: boolean) => void;
 }
 
-/** After this many refused addresses, the page no longer asks. */
+/** After this many refused questions, the page no longer asks. */
 const maxRefusals = 3;
 
 /** Runs an app in a sandboxed frame, and answers its messages. */
@@ -52,7 +57,7 @@ export function AppFrame(props: AppFrameProps) {
   const t = useLabels();
   const frame = useRef<HTMLIFrameElement>(null);
   const { isInUse, use } = useKeyboardGuard(frame, true, onClosed);
-  const [question, setQuestion] = useState<LinkQuestion>();
+  const [question, setQuestion] = useState<AppQuestion>();
   const refusals = useRef(0);
   // The host reads the newest values, but it exists as long as the document in the frame.
   const values = { source, call, isInUse, question, callTool, locale: t.locale };
@@ -60,6 +65,15 @@ export function AppFrame(props: AppFrameProps) {
   now.current = values;
   // A layout effect runs before the frame can load. A later effect could miss its first message.
   useLayoutEffect(() => {
+    const ask = (kind: AppQuestion['kind'], text: string): Promise<boolean> => {
+      const { isInUse: isActive, question: open } = now.current;
+      if (!isActive || open !== undefined || refusals.current >= maxRefusals)
+        return Promise.resolve(false);
+      // When a dialog closes, the focus returns to the element that had it. The frame would get the focus
+      // without a press of the user, which the keyboard guard counts as an attack.
+      frame.current?.blur();
+      return new Promise((answer) => setQuestion({ kind, text, answer }));
+    };
     const post = (message: object) =>
       // The origin of a sandboxed frame has no name, so the target must be `*`.
       frame.current?.contentWindow?.postMessage(message, '*');
@@ -75,20 +89,10 @@ export function AppFrame(props: AppFrameProps) {
       openLink: (asked) => {
         const safe = withoutToken(safeLink(asked));
         const isWeb = safe !== undefined && /^https?:/i.test(safe) && safe.length <= 2000;
-        const { isInUse: isActive, question: open } = now.current;
-        if (!isWeb || !isActive || open !== undefined || refusals.current >= maxRefusals)
-          return Promise.resolve(false);
-        return new Promise((answer) => setQuestion({ url: safe, answer }));
+        return isWeb ? ask('link', safe) : Promise.resolve(false);
       },
-      compose: (text) => {
-        // While the user works in the app, the message field has no focus. So no key press of the user can
-        // send the text before the user has seen it.
-        if (!now.current.isInUse || now.current.callTool === undefined) return false;
-        const { id } = now.current.source;
-        if (drafts.read(id).length > maxDraftLength) return false;
-        drafts.add(id, text);
-        return true;
-      },
+      compose: (text) =>
+        now.current.callTool === undefined ? Promise.resolve(false) : ask('message', text),
       callTool: (name, given) =>
         now.current.callTool?.(name, given) ?? Promise.reject(new Error('This session is closed')),
     });
@@ -114,11 +118,13 @@ export function AppFrame(props: AppFrameProps) {
       window.removeEventListener('message', receive);
     };
   }, [app, content, onClosed, onHeight]);
-  const answer = (isOpened: boolean) => {
+  const answer = (isAllowed: boolean) => {
     if (question === undefined) return;
-    if (isOpened) window.open(question.url, '_blank', 'noopener,noreferrer');
-    else refusals.current += 1;
-    question.answer(isOpened);
+    const { kind, text } = question;
+    if (!isAllowed) refusals.current += 1;
+    else if (kind === 'link') window.open(text, '_blank', 'noopener,noreferrer');
+    else drafts.add(source.id, text);
+    question.answer(isAllowed);
     setQuestion(undefined);
   };
   return (
@@ -139,40 +145,52 @@ export function AppFrame(props: AppFrameProps) {
         </button>
       )}
       {question !== undefined && (
-        <LinkDialog server={app.server} url={question.url} onAnswer={answer} />
+        <QuestionDialog server={app.server} question={question} onAnswer={answer} />
       )}
     </>
   );
 }
 
-interface LinkDialogProps {
+interface QuestionDialogProps {
   readonly server: string;
-  readonly url: string;
-  readonly onAnswer: (isOpened: boolean) => void;
+  readonly question: AppQuestion;
+  readonly onAnswer: (isAllowed: boolean) => void;
 }
 
-/** Asks whether to open the address that an app names. */
-function LinkDialog({ server, url, onAnswer }: LinkDialogProps) {
+/**
+ * Shows the whole address or message of an app, and asks whether to use it. The message field could not show it
+ * completely: a text can be longer than the field, and can contain invisible characters.
+ */
+function QuestionDialog({ server, question, onAnswer }: QuestionDialogProps) {
   const t = useLabels();
+  const { kind, text } = question;
   const answers = useRef<HTMLParagraphElement>(null);
-  const gate = useAnswerGate(answers, url);
+  const gate = useAnswerGate(answers, text);
+  const [readText, setReadText] = useState<string>();
+  const isLink = kind === 'link';
+  const title = isLink ? t.appOpensLink(server) : t.appAddsMessage(server);
   return (
-    <Dialog title={t.appOpensLink(server)} onClose={() => onAnswer(false)}>
-      <p className="app-link">
-        <VisibleText text={url} />
-      </p>
+    <Dialog title={title} onClose={() => onAnswer(false)}>
+      <div className="app-question" data-kind={kind}>
+        <ReadArea label={title} contentKey={text} onEnd={setReadText}>
+          <p>
+            <VisibleText text={text} />
+          </p>
+        </ReadArea>
+      </div>
       <p className="app-answers" ref={answers}>
         <Button onClick={() => onAnswer(false)}>{t.cancel}</Button>
-        <Button look="main" disabled={!gate.isOpen} onClick={() => gate.pass(() => onAnswer(true))}>
-          {t.open}
+        <Button
+          look="main"
+          disabled={!gate.isOpen || readText !== text}
+          onClick={() => gate.pass(() => onAnswer(true))}
+        >
+          {isLink ? t.open : t.addToMessage}
         </Button>
       </p>
     </Dialog>
   );
 }
-
-/** Maximum length of a message to which an app can add text. */
-const maxDraftLength = 20_000;
 
 function themeName(): string {
   return isDark() ? 'dark' : 'light';

@@ -14,7 +14,7 @@ function hostFor(given: Partial<AppServices> = {}) {
     onInitialized: () => log.push('initialized'),
     onHeight: (height) => log.push(`height ${height}`),
     openLink: async (url) => url === 'https://weather.example/',
-    compose: (text) => log.push(`message ${text}`) > 0,
+    compose: (text) => Promise.resolve(log.push(`message ${text}`) > 0),
     callTool: async (name, given) => ({ content: [], structuredContent: { name, given } }),
     onAbuse: () => log.push('abuse'),
     now: () => time,

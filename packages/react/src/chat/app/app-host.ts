@@ -27,8 +27,8 @@ export interface AppServices {
   readonly onHeight: (height: number) => void;
   /** Asks the user whether to open an address. Resolves with false if it was not opened. */
   readonly openLink: (url: string) => Promise<boolean>;
-  /** Puts a text into the field for messages. Returns false if it was refused. */
-  readonly compose: (text: string) => boolean;
+  /** Asks the user whether to put a text into the field for messages. Resolves with false if it was refused. */
+  readonly compose: (text: string) => Promise<boolean>;
   /** Calls a tool of the server of the app. Rejects with an error for the app. */
   readonly callTool: (name: string, given: JsonObject) => Promise<JsonObject>;
   /** Called when the app exceeds its limits. The page then closes it. */
@@ -158,7 +158,7 @@ export class AppHost {
       case 'ui/message': {
         const text = messageText(params['content']);
         if (text === '') throw new Refusal(codes.params, 'The message contains no text');
-        return compose(text) ? {} : { isError: true };
+        return (await compose(text)) ? {} : { isError: true };
       }
       case 'ui/request-display-mode':
         return { mode: 'inline' };
@@ -207,6 +207,12 @@ function jsonCopy(data: unknown): JsonValue | undefined {
 
 const maxTextLength = 20_000;
 
+/**
+ * Characters that no field shows, such as tags and controls. A model can read a text in them. Joiners and
+ * selectors of emoji stay, because texts need them, and the question about the text shows them.
+ */
+const hidden = /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Default_Ignorable_Code_Point}\p{C}]/gu;
+
 function messageText(content: JsonValue | undefined): string {
   const blocks = Array.isArray(content) ? content : [content];
   const texts = blocks.flatMap((block) =>
@@ -214,5 +220,5 @@ function messageText(content: JsonValue | undefined): string {
       ? [block['text']]
       : [],
   );
-  return texts.join('\n').trim().slice(0, maxTextLength);
+  return texts.join('\n').slice(0, maxTextLength).replaceAll(hidden, '').trim();
 }

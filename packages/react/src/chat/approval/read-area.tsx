@@ -2,6 +2,7 @@ import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } fr
 import { Button } from '../../design/button.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
 import { topmostAt } from './topmost.ts';
+import './read-area.css';
 
 interface ReadAreaProps {
   /** The accessible name of the content. */

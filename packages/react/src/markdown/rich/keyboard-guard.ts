@@ -28,19 +28,23 @@ export function useKeyboardGuard(
 ): KeyboardGuard {
   const [isInUse, setInUse] = useState(!isGuarded);
   const thefts = useRef(0);
+  // The frame gets the focus before the effect runs again, so the effect reads the newest value.
+  const isUsed = useRef(isInUse);
   useEffect(() => {
     if (!isGuarded) return;
     let last = document.activeElement;
     const leave = ({ target }: Event) => {
       if (target === frame.current) return;
       if (target instanceof HTMLElement) last = target;
+      isUsed.current = false;
       setInUse(false);
     };
     const giveBack = () => {
-      if (isInUse || frame.current === null || document.activeElement !== frame.current) return;
-      frame.current.blur();
+      const { current } = frame;
+      if (isUsed.current || current === null || document.activeElement !== current) return;
+      current.blur();
       window.focus();
-      if (last instanceof HTMLElement && last !== frame.current) last.focus();
+      if (last instanceof HTMLElement && last !== current) last.focus();
       thefts.current += 1;
       if (thefts.current >= maxThefts) onThief();
     };
@@ -60,8 +64,9 @@ export function useKeyboardGuard(
       window.removeEventListener('blur', onBlur);
       clearTimeout(timer);
     };
-  }, [frame, isGuarded, isInUse, onThief]);
+  }, [frame, isGuarded, onThief]);
   const use = useCallback(() => {
+    isUsed.current = true;
     setInUse(true);
     frame.current?.focus();
   }, [frame]);
