@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type Agent,
   type AgentOptions,
@@ -112,7 +113,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
       skills: extended.prompt,
     });
   const { copies } = options;
-  const files = copies === undefined ? undefined : commandFiles({ workspace, copies });
+  const files = copies === undefined ? undefined : recordedFiles(copies, workspace, policy);
   const masking = { maskSecrets, maskedEnv: options.env };
   const commands = { sandbox, reading: policy.reading, env: { allow }, ...masking, files };
   const background = isReadOnly ? undefined : (options.background ?? backgroundCommands({ clock }));
@@ -165,6 +166,22 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
         }),
     instructions: instructionsAt(cwd),
   });
+}
+
+/** Records the changes of commands, without the contents of files that a rule denies. */
+function recordedFiles(
+  copies: string,
+  workspace: Workspace,
+  { policies }: SessionPolicy,
+): CommandFiles {
+  const omits = (path: string) => {
+    const place = { path: join(workspace.root, path), kind: 'read' } as const;
+    // A rule for a tool that only changes files does not hide their contents.
+    return policies().some((rules) =>
+      ['read', 'bash'].some((tool) => !rules.mayReach(tool, place)),
+    );
+  };
+  return commandFiles({ workspace, copies, omits });
 }
 
 /** In a session that only reads, hooks must not change files either. */

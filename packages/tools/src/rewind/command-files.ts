@@ -21,6 +21,11 @@ export interface CommandFilesOptions {
    * workspace, nothing is recorded. Several processes can use the same folder.
    */
   readonly copies: string;
+  /**
+   * Returns true for a file whose content must not get onto the log or into the copies, because a rule denies its
+   * path. The path is relative to the root. A change of this file is recorded as unknown. Default: no file.
+   */
+  readonly omits?: ((path: string) => boolean) | undefined;
   /** Maximum number of files and folders. In a larger workspace, nothing is recorded. Default: 20,000. */
   readonly maxFiles?: number | undefined;
   /** Maximum size of a file whose content is kept, in bytes. Default: 4 MiB. */
@@ -60,7 +65,8 @@ const changesPerSave = 200;
  */
 export function commandFiles(options: CommandFilesOptions): CommandFiles {
   assertKnownOptions('commandFiles', options, {
-    ...{ workspace: true, copies: true, maxFiles: true, maxFileBytes: true, maxTotalBytes: true },
+    ...{ workspace: true, copies: true, omits: true },
+    ...{ maxFiles: true, maxFileBytes: true, maxTotalBytes: true },
   });
   const { root } = options.workspace;
   const limits: ScanLimits = {
@@ -68,7 +74,7 @@ export function commandFiles(options: CommandFilesOptions): CommandFiles {
     maxFileBytes: options.maxFileBytes ?? 4_194_304,
     maxTotalBytes: options.maxTotalBytes ?? 268_435_456,
   };
-  const folder = new RecordedFolder(root, options.copies, limits);
+  const folder = new RecordedFolder(options, limits);
   return {
     async start(log) {
       const record = log.recordFileChange;
@@ -97,16 +103,18 @@ class RecordedFolder {
   readonly #root: string;
   readonly #place: string;
   readonly #limits: ScanLimits;
+  readonly #omits: CommandFilesOptions['omits'];
   #opened: FileCopies | undefined;
   #last: FolderScan = new Map();
   #work: Promise<unknown> = Promise.resolve();
   #unsaved = 0;
   readonly #tracked = new TrackedFiles();
 
-  constructor(root: string, place: string, limits: ScanLimits) {
-    this.#root = root;
-    this.#place = place;
+  constructor({ workspace, copies, omits }: CommandFilesOptions, limits: ScanLimits) {
+    this.#root = workspace.root;
+    this.#place = copies;
     this.#limits = limits;
+    this.#omits = omits;
   }
 
   get copies(): FileCopies | undefined {
@@ -135,7 +143,7 @@ class RecordedFolder {
     const earlier = this.#last;
     const scan = await scanFolder({
       ...{ root: this.#root, earlier, copies: this.#opened, limits: this.#limits },
-      ...{ tracked: this.#tracked, also },
+      ...{ tracked: this.#tracked, also, omits: this.#omits },
     });
     if (scan === undefined) return undefined;
     this.#last = scan;

@@ -30,7 +30,9 @@ export interface ScannedFile {
    * milliseconds since 1970.
    */
   readonly sinceMs: number;
-  /** Undefined if the content is not kept: a link, a large file, or a file that cannot be read. */
+  /**
+   * Undefined if the content is not kept: a link, a large file, a denied file, or a file that cannot be read.
+   */
   readonly version?: FileVersion | undefined;
   /** True if the file changed so recently that another change may leave the stamp as it is. */
   readonly isRecent?: boolean | undefined;

@@ -40,6 +40,8 @@ export interface ScanOptions {
    * then add the file to `.gitignore`. Default: none.
    */
   readonly also?: Iterable<string> | undefined;
+  /** Returns true for a path, relative to the root, whose content is not read. Default: no path. */
+  readonly omits?: ((path: string) => boolean) | undefined;
 }
 
 /**
@@ -61,7 +63,10 @@ export async function scanFolder(options: ScanOptions): Promise<FolderScan | und
     const stats = statsOf(file);
     if (stats === undefined || stats.isDirectory()) return;
     const maxBytes = Math.min(maxFileBytes, bytesLeft);
-    const scanned = await scanFile(file, stats, earlier.get(file.path), copies, maxBytes);
+    const known = earlier.get(file.path);
+    const scanned = options.omits?.(file.path)
+      ? headOf(stats)
+      : await scanFile(file, stats, known, copies, maxBytes);
     if (scanned.version?.isStored) bytesLeft -= scanned.version.length;
     files.set(file.path, scanned);
   };
@@ -116,6 +121,14 @@ function statsOf({ folder, name }: WalkedFile): BigIntStats | undefined {
   return lstatSync(folder.pathOf(name), { bigint: true, throwIfNoEntry: false });
 }
 
+/** Returns what is known about a file without its content. */
+function headOf({ mtimeNs, ctimeNs, birthtimeNs, size, ino, dev }: BigIntStats): ScannedFile {
+  const stamp = `${mtimeNs}.${ctimeNs}.${size}.${ino}`;
+  const identity = `${dev}.${ino}.${birthtimeNs}`;
+  const sinceNs = mtimeNs < birthtimeNs ? mtimeNs : birthtimeNs;
+  return { stamp, identity, sinceMs: Number(sinceNs / 1_000_000n) };
+}
+
 async function scanFile(
   file: WalkedFile,
   stats: BigIntStats,
@@ -123,12 +136,9 @@ async function scanFile(
   copies: FileCopies,
   maxBytes: number,
 ): Promise<ScannedFile> {
-  const { mtimeNs, ctimeNs, birthtimeNs, size, ino, dev } = stats;
-  const stamp = `${mtimeNs}.${ctimeNs}.${size}.${ino}`;
-  const identity = `${dev}.${ino}.${birthtimeNs}`;
-  const sinceNs = mtimeNs < birthtimeNs ? mtimeNs : birthtimeNs;
-  const head = { stamp, identity, sinceMs: Number(sinceNs / 1_000_000n) };
-  if (earlier?.stamp === stamp && !earlier.isRecent) return earlier;
+  const { ctimeNs, size } = stats;
+  const head = headOf(stats);
+  if (earlier?.stamp === head.stamp && !earlier.isRecent) return earlier;
   const isRecent = BigInt(Date.now()) * 1_000_000n - ctimeNs < stampStepNs;
   if (!stats.isFile() || size > BigInt(maxBytes)) return { ...head, isRecent };
   const mode = Number(stats.mode & 0o7777n);

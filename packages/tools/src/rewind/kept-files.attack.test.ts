@@ -1,9 +1,14 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { runRecorded } from '../testing/rewind/recorded-commands.ts';
 import { everythingIn, temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { commandFiles } from './command-files.ts';
 
 /** Runs a command in a folder with old files. Returns the conflicts, and a function that undoes the rest. */
 async function ran(files: Readonly<Record<string, string>>, command: string) {
@@ -125,3 +130,64 @@ test.each([
     expect(Object.fromEntries(after)).toEqual(files);
   },
 );
+
+// The user saves a denied file in an editor while a command runs. In this test, the command changes the file itself.
+test.each<PermissionRule>([
+  { path: 'private/**', decision: 'deny' },
+  { path: 'private', decision: 'deny' },
+  { path: 'notes.txt', decision: 'deny' },
+  { path: 'alias/**', decision: 'deny' },
+  { tool: 'read', path: 'private/**', decision: 'deny' },
+  { tool: 'bash', path: 'private/**', decision: 'deny' },
+])(
+  '18.1093: attack: the content of a path that the rule %j denies gets onto the log or into the copies',
+  async (rule) => {
+    const [root, copies] = [temporaryFolder(), temporaryFolder()];
+    writeTree(root, { 'private/notes.txt': 'OLD-SALARY', 'private/gone.txt': 'x', 'a.txt': 'OLD' });
+    symlinkSync('private', join(root, 'alias'));
+    const policy = permissionPolicy({ root, rules: [rule] });
+    const omits = (path: string) =>
+      ['read', 'bash'].some((tool) => !policy.mayReach(tool, { path, kind: 'read' }));
+    // Many changes make the recorder store its copies for the next process.
+    const many = 'for i in $(seq 300); do echo $i > f$i; done';
+    const commands = [`${many}; printf NEW-SALARY > private/notes.txt; printf NEW > a.txt`, 'true'];
+    const { log, changes, undo } = await runRecorded({ root, copies, omits }, commands);
+    const [path] = changes.flatMap((one) => (one.path.endsWith('notes.txt') ? [one] : []));
+    expect(path).toMatchObject({ before: undefined, after: undefined });
+    for (const text of ['OLD-SALARY', 'NEW-SALARY']) {
+      const hash = createHash('sha256').update(text).digest('hex');
+      expect(await log.blobs.get(hash)).toBeUndefined();
+      expect(JSON.stringify(changes)).not.toContain(hash);
+    }
+    const packs = Object.values(everythingIn(copies)).join();
+    expect(packs).toContain('OLD');
+    expect(packs).not.toContain('SALARY');
+    await undo(true);
+    expect(readFileSync(join(root, 'private/notes.txt'), 'utf8')).toBe('NEW-SALARY');
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('OLD');
+  },
+);
+
+test('18.1094: attack: the copy of a file gets onto the log after a rule denies its path', async () => {
+  const [root, copies] = [temporaryFolder(), temporaryFolder()];
+  writeTree(root, { 'notes.txt': 'OLD-SALARY' });
+  const denied = new Set<string>();
+  const omits = (path: string) => denied.has(path);
+  const workspace = createWorkspace({ root });
+  const files = commandFiles({ workspace, copies, omits });
+  const recorded: unknown[] = [];
+  const blobs: string[] = [];
+  const changeLog = {
+    blobs: { put: async (bytes: Uint8Array) => void blobs.push(Buffer.from(bytes).toString()) },
+    recordFileChange: async (change: unknown) => void recorded.push(change),
+  } as unknown as Parameters<typeof files.start>[0];
+  await files.warm();
+  denied.add('notes.txt');
+  const end = await files.start(changeLog);
+  writeTree(root, { 'notes.txt': 'NEW-SALARY' });
+  await end();
+  expect(blobs).toEqual([]);
+  expect(recorded).toContainEqual({
+    ...{ path: join(root, 'notes.txt'), before: undefined, after: undefined, scope: 'pending' },
+  });
+});
