@@ -56,6 +56,7 @@ export {
   type FormResult,
   formDismissed,
   formLimits,
+  formWithdrawn,
   type ProgramRequest,
   readForm,
   type TextFormat,

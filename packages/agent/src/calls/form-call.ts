@@ -3,6 +3,7 @@ import {
   checkForm,
   type FormQuestion,
   formDismissed,
+  formWithdrawn,
   readForm,
   type ToolCallId,
 } from '@millrace/core';
@@ -10,6 +11,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ApprovalAnswer } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, FormAnswer, Tool, ToolContext } from '../contract/tool.ts';
+import { approvalAnswered } from '../state/drafts.ts';
 import { isCallId } from '../state/turn-calls.ts';
 import { questionId } from './questions.ts';
 
@@ -66,7 +68,7 @@ async function guarded(
 }
 
 async function answerTo(
-  { context, at, call, answers }: FormCallOptions,
+  { context, at, call, answers, stop: runStop }: FormCallOptions,
   id: ToolCallId,
   form: FormQuestion,
   stop: AbortSignal,
@@ -88,6 +90,14 @@ async function answerTo(
   if (journal.loop.turn?.calls.get(id)?.answer === undefined) await untilAnswer(answers, id, stop);
   const answer = journal.loop.turn?.calls.get(id)?.answer;
   if (answer !== undefined) return answer;
+  // The signal of the tool has aborted. Without an answer, clients would show the form until the call ends.
+  const isRunning = journal.loop.turn?.calls.get(toolCallId)?.execution?.isRunning === true;
+  if (isRunning && !runStop.aborted) {
+    const about = { toolCallId: id, name };
+    await journal.write([
+      approvalAnswered(at, about, { type: 'deny', ...about, reason: formWithdrawn }),
+    ]);
+  }
   stop.throwIfAborted();
   throw badForm({ call }, 'the turn has ended');
 }
@@ -107,7 +117,7 @@ async function untilAnswer(
 }
 
 function declined({ reason }: ApprovalAnswer): FormAnswer {
-  if (reason === formDismissed) return { action: 'cancel' };
+  if (reason === formDismissed || reason === formWithdrawn) return { action: 'cancel' };
   return { action: 'decline', ...(reason !== undefined && { reason }) };
 }
 

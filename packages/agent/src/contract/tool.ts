@@ -199,7 +199,7 @@ export interface ToolContext<Context = unknown> {
   /**
    * Asks the user with a form, and resolves with the answer. The question and the answer are on the log, so
    * any client of the session can answer. A sub-agent's question also reaches its caller. The signal ends
-   * the wait. Rejects with `bad_input` if the form exceeds a limit. Undefined if no agent runs the tool.
+   * the wait and closes the form. Rejects with `bad_input` if the form exceeds a limit. Undefined if no agent runs the tool.
    */
   readonly ask?:
     | ((form: FormQuestion, signal?: AbortSignal | undefined) => Promise<FormAnswer>)

@@ -1,12 +1,13 @@
-import type {
-  AskingAgent,
-  ExecutionId,
-  Fact,
-  LogRecord,
-  PartId,
-  SessionId,
-  ToolCallId,
-  ToolResultPart,
+import {
+  type AskingAgent,
+  type ExecutionId,
+  type Fact,
+  formWithdrawn,
+  type LogRecord,
+  type PartId,
+  type SessionId,
+  type ToolCallId,
+  type ToolResultPart,
 } from '@millrace/core';
 import { changedCallId } from '../calls/approvals.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
@@ -131,7 +132,7 @@ function toolFactIn(fact: Fact): RecordedToolFact['fact'] | undefined {
     case 'approval_asked':
       return fact.from && fact;
     case 'approval_answered':
-      return fact.answeredIn && fact;
+      return fact.answeredIn || fact.reason === formWithdrawn ? fact : undefined;
     default:
       return undefined;
   }

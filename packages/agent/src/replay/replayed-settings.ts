@@ -286,10 +286,11 @@ async function replayExecution(
   // log.
   if (signal.aborted) return;
   const inOrder = [...updates, ...toolFacts].toSorted((one, other) => one.after - other.after);
+  const forms = new Map<ToolCallId, AbortController>();
   for (const one of inOrder) {
     await playback.reached(one.after);
     if ('text' in one) update(one.text);
-    else replayToolFact(one, context).catch(() => {});
+    else replayToolFact(one, context, forms).catch(() => {});
   }
   await playback.reached(after ?? Number.POSITIVE_INFINITY);
   if (parkedWith !== undefined) {
@@ -304,14 +305,19 @@ async function replayExecution(
 async function replayToolFact(
   { fact }: RecordedToolFact,
   { asParent: parent, recordFileChange, ask }: ToolContext,
+  forms: Map<ToolCallId, AbortController>,
 ): Promise<void> {
   if (fact.type === 'file_changed') {
     const { path, before, after, scope } = fact;
     return recordFileChange?.({ path, before, after, scope });
   }
   if (parent === undefined) {
-    // A tool that runs no sub-agent asked the user with a form.
-    if (fact.type === 'approval_asked' && fact.from?.form) await ask?.(fact.from.form);
+    // A tool that runs no sub-agent asked the user with a form, or withdrew the form.
+    if (fact.type === 'approval_answered') forms.get(fact.toolCallId)?.abort();
+    if (fact.type !== 'approval_asked' || !fact.from?.form) return;
+    const withdrawal = new AbortController();
+    forms.set(fact.toolCallId, withdrawal);
+    await ask?.(fact.from.form, withdrawal.signal);
     return;
   }
   switch (fact.type) {

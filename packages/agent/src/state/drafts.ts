@@ -21,7 +21,6 @@ import {
   usedItemIds,
 } from '@millrace/core';
 import type { Decision, QueuedCommand } from '../contract/command.ts';
-import type { TurnState } from '../contract/loop-state.ts';
 
 export function runStarted(runId: RunId, trace: TraceContext | undefined): DraftRecord {
   const fact = { type: 'run_started', runId, ...(trace && { trace }) } as const;
@@ -42,7 +41,7 @@ export function responseFinished(
 
 /** Returns the record for a decision on a call. */
 export function approvalAnswered(
-  { turn, attempt }: TurnState,
+  { turn, attempt }: Attempt,
   { toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>,
   decision: Decision,
 ): DraftRecord {

@@ -91,6 +91,9 @@ export type FormResult =
 /** The reason of a denial that dismisses a form. The user has neither answered nor declined. */
 export const formDismissed = 'dismissed';
 
+/** The reason of a denial if the tool withdrew the form, so that nobody needs to answer it. */
+export const formWithdrawn = 'withdrawn';
+
 /** The limits of forms. Forms come from models and from other servers, and each field is an element. */
 export const formLimits = {
   fields: 50,
