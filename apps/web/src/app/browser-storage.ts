@@ -35,7 +35,6 @@ export function writeToken(token: string): void {
 interface AddressBar {
   readonly location: Pick<Location, 'hash' | 'origin' | 'pathname' | 'search'>;
   readonly history: Pick<History, 'replaceState' | 'state'>;
-  readonly document: Pick<Document, 'referrer'>;
 }
 
 /**
@@ -43,14 +42,15 @@ interface AddressBar {
  * not send the part after `#`. The token is immediately removed from the address and from the
  * history. The tab stores it until the user closes the tab. If the user must confirm the token, it
  * becomes the token of `linkQuestion`. Returns true if the page must use another token from now on.
+ * `isOwnLink` is true if no other site can have opened the link.
  */
-export function takeLinkToken({ location, history, document }: AddressBar): boolean {
+export function takeLinkToken({ location, history }: AddressBar, isOwnLink: boolean): boolean {
   const text = /^#token=(.+)$/s.exec(location.hash)?.[1];
   if (text === undefined) return false;
   history.replaceState(history.state, '', `${location.pathname}${location.search}`);
   const token = decoded(text).trim();
   if (tokenProblem(token) !== undefined) return true;
-  if (needsQuestion(token, document.referrer, location.origin)) {
+  if (needsQuestion(token, isOwnLink)) {
     linkQuestion.ask(token);
     return false;
   }
@@ -61,14 +61,27 @@ export function takeLinkToken({ location, history, document }: AddressBar): bool
 /**
  * Returns true if a link must not sign the user in without a question. A redirect or a page of another
  * site can open a link with the token of an attacker, who could then read what the user writes. So the
- * page asks if this browser uses another token here, or if the link is on a page of another site.
+ * page asks if this browser uses another token here, or if another site can have opened the link.
  */
-function needsQuestion(token: string, referrer: string, origin: string): boolean {
+function needsQuestion(token: string, isOwnLink: boolean): boolean {
   const own = readToken();
   if (own !== '') return own !== token;
   const mark = readStored(sharedStorage, markKey);
   if (mark !== undefined) return mark !== markOf(token);
-  return referrer !== '' && !`${referrer}/`.startsWith(`${origin}/`);
+  return !isOwnLink;
+}
+
+/**
+ * Returns true if the user opened this page without a page of another site, for example from a terminal. The
+ * server reports it, because only the browser sets the header `sec-fetch-site`. The referrer does not count: a
+ * page of another site can omit it. Without a report, the answer is false. A service worker requests the page
+ * itself, so its report does not count.
+ */
+export function isOpenedHere(of: Pick<Performance, 'getEntriesByType'> = performance): boolean {
+  const [opened] = of.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  const reports = opened?.serverTiming?.filter(({ name }) => name === 'site') ?? [];
+  const isDirect = opened?.workerStart === 0 && reports.length === 1;
+  return isDirect && ['none', 'same-origin'].includes(reports[0]?.description ?? '');
 }
 
 /** Other servers can have the same origin, below other paths. */

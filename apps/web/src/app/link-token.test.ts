@@ -1,6 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
-import { linkQuestion, readToken, takeLinkToken, writeToken } from './browser-storage.ts';
+import {
+  isOpenedHere,
+  linkQuestion,
+  readToken,
+  takeLinkToken,
+  writeToken,
+} from './browser-storage.ts';
 
 /** Opens a browser with empty storage. Returns a function that opens a link in a tab of this browser. */
 async function openBrowser() {
@@ -13,14 +19,14 @@ async function openBrowser() {
   });
   Object.assign(globalThis, { localStorage, sessionStorage });
   return {
-    open(link: string, referrer = '', isNewTab = true) {
+    open(link: string, isOwnLink = true, isNewTab = true) {
       if (isNewTab) sessionStorage.clear();
       const location = new URL(link, 'http://page.test');
       let shown = location.href;
       const replaceState = (_: unknown, __: string, to: string | URL | null = '') => {
         shown = new URL(to ?? '', location).href;
       };
-      takeLinkToken({ location, history: { state: null, replaceState }, document: { referrer } });
+      takeLinkToken({ location, history: { state: null, replaceState } }, isOwnLink);
       return shown;
     },
   };
@@ -44,7 +50,7 @@ test.each([
 test('18.218: attack: a link replaces the token of its tab without a question', async () => {
   const browser = await openBrowser();
   browser.open('/#token=own');
-  expect(browser.open('/#token=evil', '', false)).toBe('http://page.test/');
+  expect(browser.open('/#token=evil', true, false)).toBe('http://page.test/');
   expect([readToken(), linkQuestion.token]).toEqual(['own', 'evil']);
 });
 
@@ -55,13 +61,22 @@ test('18.219: attack: a link signs a new tab in with another token than the othe
   expect([readToken(), linkQuestion.token]).toEqual(['', 'evil']);
 });
 
+const timing = (...sites: readonly string[]) => [
+  { workerStart: 0, serverTiming: sites.map((description) => ({ name: 'site', description })) },
+];
+
 test.each([
-  ['http://evil.test/', 'token'],
-  ['http://page.test.evil.test/', 'token'],
-  ['http://page.test/app/tasks/t', undefined],
-])('18.220: attack: the page %s links to a token, in a new browser', async (referrer, asked) => {
+  ['another site', timing('other'), 'token'],
+  ['two sites', timing('none', 'other'), 'token'],
+  ['a site that the server does not report', timing(), 'token'],
+  ['a site, through a service worker', [{ ...timing('none')[0], workerStart: 3 }], 'token'],
+  ['a site, in a browser that reports no times', [], 'token'],
+  ['this site', timing('same-origin'), undefined],
+  ['no site', timing('none'), undefined],
+])('18.220: attack: %s links to a token, in a new browser', async (_, entries, asked) => {
   const browser = await openBrowser();
-  browser.open('/#token=token', referrer);
+  const getEntriesByType = () => entries as never;
+  browser.open('/#token=token', isOpenedHere({ getEntriesByType }));
   expect(linkQuestion.token).toBe(asked);
   expect(readToken()).toBe(asked === undefined ? 'token' : '');
 });
@@ -69,7 +84,7 @@ test.each([
 test('a link with the token that this browser uses needs no question', async () => {
   const browser = await openBrowser();
   browser.open('/#token=own');
-  for (const isNewTab of [true, false]) browser.open('/#token=own', 'http://mail.test/', isNewTab);
+  for (const isNewTab of [true, false]) browser.open('/#token=own', false, isNewTab);
   expect([readToken(), linkQuestion.token]).toEqual(['own', undefined]);
 });
 

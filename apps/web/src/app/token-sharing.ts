@@ -1,6 +1,6 @@
 import { readStored, tabStorage, writeStored } from '@millrace/react/storage';
 import { basePath } from '../server/base-path.ts';
-import { readToken, takeLinkToken } from './browser-storage.ts';
+import { isOpenedHere, readToken, takeLinkToken } from './browser-storage.ts';
 
 // Each tab has its own token in its session storage. A new tab requests the token from the other
 // tabs. So a link that opens in a new tab does not ask the user for a token. Only pages of the same
@@ -19,7 +19,8 @@ type TokenMessage =
  */
 export function shareToken(base: string = basePath): void {
   window.addEventListener('hashchange', () => {
-    if (takeLinkToken(window)) location.reload();
+    // Only a page of another site that opened this page could change its address. Then the page asks.
+    if (takeLinkToken(window, isOpenedHere())) location.reload();
   });
   const channel = base === '' ? openChannel() : undefined;
   channel?.addEventListener('message', ({ data }: MessageEvent<TokenMessage>) => {

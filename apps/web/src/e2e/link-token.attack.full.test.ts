@@ -109,4 +109,29 @@ describeInChromium()('the token in a link', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('The server does not accept the stored token.').waitFor();
   });
+
+  test.each(['new', 'with a service worker'])(
+    '18.1076: attack: a page without a referrer signs the user in with the token of an attacker, in a browser that is %s',
+    async (kind) => {
+      const visitor = await harness.visitor();
+      await visitor.context.unrouteAll();
+      const tab = await visitor.context.newPage();
+      if (kind !== 'new') {
+        await tab.goto('/');
+        await tab.evaluate('navigator.serviceWorker.ready.then(() => {})');
+      }
+      const target = `${harness.server.url}/#token=${token}`;
+      const html = `<meta name="referrer" content="no-referrer"><a href="${target}">click</a>`;
+      const evil = createServer((_, response) =>
+        response.setHeader('content-type', 'text/html').end(html),
+      );
+      onTestFinished(() => void evil.close());
+      await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+      await tab.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`);
+      await tab.getByText('click').click();
+      await tab.getByRole('dialog', { name: 'Sign in with the token of this link?' }).waitFor();
+      expect(await tab.evaluate('document.referrer')).toBe('');
+      expect(await tab.evaluate("sessionStorage.getItem('millrace:token')")).toBeNull();
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { linkQuestion, readToken, takeLinkToken } from '../app/browser-storage.ts';
+import { isOpenedHere, linkQuestion, readToken, takeLinkToken } from '../app/browser-storage.ts';
 import { basePath, belowBase } from './base-path.ts';
 
 /** The early request is aborted if the client does not use it within this time. */
@@ -63,7 +63,7 @@ const plainFetch: Fetch = (url, init) => fetch(url, init);
 const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
 
 // The first request needs the token, so the page takes it from the link before that request.
-if (isPage) takeLinkToken(window);
+if (isPage) takeLinkToken(window, isOpenedHere());
 
 /** The fetch function of the page's client. */
 export const fetchWithEarlyStream: Fetch =

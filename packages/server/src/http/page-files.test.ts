@@ -167,6 +167,36 @@ test('a folder without a page is rejected at once', () => {
   expect(make).toThrow('it contains no index.html');
 });
 
+test.each([
+  ['none', 'none'],
+  ['same-origin', 'same-origin'],
+  ['same-site', 'other'],
+  ['cross-site', 'other'],
+  ['none, none', 'other'],
+  [undefined, 'other'],
+])(
+  '18.1077: attack: the page does not learn that the site %s opened it',
+  async (site, reported) => {
+    const url = await startServer();
+    const sent: Record<string, string> = site === undefined ? {} : { 'sec-fetch-site': site };
+    const headersOf = async (path: string, more = {}) => {
+      const lines = Object.entries({ ...sent, ...more }).map(
+        ([name, value]) => `${name}: ${value}`,
+      );
+      const head = [`GET ${path} HTTP/1.1`, `host: ${new URL(url).host}`, 'connection: close'];
+      const bytes = [...head, ...lines, '', ''].join('\r\n');
+      return (await rawRequest(Number(new URL(url).port), bytes)).text;
+    };
+    const etag = (await fetch(url)).headers.get('etag') ?? '';
+    for (const path of ['/', '/app/tasks/t'])
+      for (const more of [{}, { 'if-none-match': etag }]) {
+        const reply = await headersOf(path, more);
+        expect(reply).toContain(`server-timing: site;desc="${reported}"`);
+        expect(reply).toContain('vary: accept-encoding, sec-fetch-site');
+      }
+  },
+);
+
 test('22.12: HEAD returns the headers of the page and of health checks without a token', async () => {
   const url = await startServer({ tokens: [createToken()] });
   for (const path of ['/', '/app/overview', '/assets/index-a1b2c3d4.js', '/healthz']) {

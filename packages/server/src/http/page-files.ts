@@ -85,7 +85,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   const others = files.filter((file) => file !== index && typeOf(file.path) !== undefined);
   const indexAt = indexFiles(index);
   return [
-    ...['/', '/app/*'].map((path) => fileRoute(path, indexAt)),
+    ...['/', '/app/*'].map((path) => indexRoute(path, indexAt)),
     ...others.map((file) => {
       if (file.path === appFrame) return appRoute(file);
       const served = servedFile(file);
@@ -210,6 +210,28 @@ function fileRoute(path: string, fileAt: (basePath: string) => ServedFile): Rout
   return route({
     ...fileSpec(path),
     handle: async (_input, { headers, basePath }) => sendFile(fileAt(basePath), headers),
+  });
+}
+
+/**
+ * Returns a route of the page itself. The page must know whether a page of another site opened it, and only the
+ * server receives the header `sec-fetch-site`. The reply always contains the result, because a reply with the
+ * status 304 otherwise keeps the result of an earlier request.
+ */
+function indexRoute(path: string, fileAt: (basePath: string) => ServedFile): Route {
+  return route({
+    ...fileSpec(path),
+    handle: async (_input, { headers: requestHeaders, basePath }) => {
+      const served = fileAt(basePath);
+      const site = requestHeaders['sec-fetch-site'];
+      const isKnown = site === 'none' || site === 'same-origin';
+      const headers = {
+        ...served.headers,
+        'server-timing': `site;desc="${isKnown ? site : 'other'}"`,
+        vary: 'accept-encoding, sec-fetch-site',
+      };
+      return sendFile({ ...served, headers }, requestHeaders);
+    },
   });
 }
 
