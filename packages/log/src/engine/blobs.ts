@@ -1,5 +1,6 @@
 import type { BlobRef, BlobStore } from '../contract/blob-store.ts';
 import { blobHash } from '../storage/blob-references.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
 import { assertBytes, assertHash, assertSlice } from './check-options.ts';
 import type { LogContext } from './log-context.ts';
 
@@ -15,7 +16,8 @@ export class StoreBlobs implements BlobStore {
     const copy = new Uint8Array(bytes);
     const hash = await blobHash(copy);
     const { commits, clock } = this.#context;
-    await commits.run((tx) => tx.putBlob(hash, copy, clock.now()));
+    const put = (tx: StoreTransaction) => tx.putBlob(hash, copy, clock.now());
+    await commits.run(put, { blobBytes: copy.length });
     return { hash, length: copy.length };
   }
 

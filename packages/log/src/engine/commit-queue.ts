@@ -17,6 +17,8 @@ export interface CommitListener<T> {
    * Default: unknown.
    */
   readonly session?: SessionId;
+  /** The length of the blob that the work stores, in bytes. Default: 0. */
+  readonly blobBytes?: number;
   /** Called after the commit. It must not throw. */
   readonly onCommitted?: (value: T) => void;
   /** Called if the work was refused or could not be stored. The queue may call it twice. */

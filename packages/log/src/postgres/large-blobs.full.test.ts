@@ -50,3 +50,21 @@ describe('21.D: a blob that is too long for one answer of the database', () => {
     await log.close();
   });
 });
+
+describe('18.1098: attack: a client that uploads long files without a pause', () => {
+  test('delays the appends of others only for a few of its files', async () => {
+    const log = postgresLog({ url: server().url, schema: 'upload_attack' });
+    const driver = await log.open(sessionId('other'));
+    let stored = 0;
+    const uploads = Array.from({ length: 40 }, async () => {
+      await log.blobs.put(randomBytes(2 ** 20));
+      stored++;
+    });
+    while (stored === 0) await driver.append([marker('waits for the first upload')]);
+    for (let step = 0; step < 4; step++) await driver.append([marker(`step ${step}`)]);
+    // Each append waits for at most two transactions with uploads, and each of these has at most two files.
+    expect(stored).toBeLessThanOrEqual(24);
+    await Promise.all(uploads);
+    await log.close();
+  });
+});

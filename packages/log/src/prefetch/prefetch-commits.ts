@@ -55,11 +55,13 @@ interface CommitOptions {
 function countThatFit(jobs: readonly CommitJob[]): number {
   const sessions = new Set<unknown>();
   let calls = 0;
-  for (const [index, { session, joined }] of jobs.entries()) {
+  let bytes = 0;
+  for (const [index, { session, joined, blobBytes = 0 }] of jobs.entries()) {
     sessions.add(session ?? index);
     calls += joined?.count ?? 1;
-    const fits = calls <= maxCallsPerTransaction && sessions.size <= maxSessionsPerTransaction;
-    if (!fits) return Math.max(1, index);
+    bytes += blobBytes;
+    const isShort = calls <= maxCallsPerTransaction && bytes <= maxBlobBytesPerTransaction;
+    if (!isShort || sessions.size > maxSessionsPerTransaction) return Math.max(1, index);
   }
   return jobs.length;
 }
@@ -73,15 +75,26 @@ const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === tru
 const maxCallsPerTransaction = 16_384;
 /** Maximum number of sessions in a transaction. It limits the number of locks. */
 const maxSessionsPerTransaction = 1024;
+/** Maximum number of bytes of all blobs in a transaction, if it has more than one job. */
+const maxBlobBytesPerTransaction = 2_097_152;
+/** A longer blob is committed in a transaction without other work. */
+const maxSmallBlobBytes = 65_536;
 
 /**
  * A commit queue for stores that answer asynchronously. It runs one transaction at a time, with the work of
  * all sessions of this process. Streamed text waits for the interval. All other work starts the next
  * transaction as soon as the previous transaction has ended.
+ *
+ * Storing a long blob takes time, and all other work waits for its transaction. So transactions with long blobs
+ * are short, and they alternate with transactions of other work. Other work then waits for at most one of them.
+ * No work depends on the order: a blob and the records that refer to it can be committed in any order.
  */
 export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
   #jobs: CommitJob[] = [];
+  /** The jobs with long blobs. */
+  #longBlobs: CommitJob[] = [];
+  #lastHadLongBlobs = false;
   #lastAt = Number.NEGATIVE_INFINITY;
   /** The delay of the scheduled transaction in milliseconds. Undefined if no transaction is scheduled. */
   #scheduledMs: number | undefined;
@@ -99,9 +112,11 @@ export class PrefetchCommitQueue implements CommitQueue {
   run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      const { isStreamed = false, session, onCommitted, onFailed, joined } = listener;
-      const job = { work, resolve, reject, isStreamed, session, onCommitted, onFailed, joined };
-      this.#jobs.push(job as CommitJob);
+      const { isStreamed = false, session, blobBytes = 0 } = listener;
+      const { onCommitted, onFailed, joined } = listener;
+      const about = { isStreamed, session, blobBytes, onCommitted, onFailed, joined };
+      const jobs = blobBytes > maxSmallBlobBytes ? this.#longBlobs : this.#jobs;
+      jobs.push({ ...about, work, resolve, reject } as CommitJob);
       this.#schedule(isStreamed);
     });
   }
@@ -111,7 +126,11 @@ export class PrefetchCommitQueue implements CommitQueue {
   }
 
   get isQuiet(): boolean {
-    return this.#running === undefined && this.#jobs.length === 0;
+    return this.#running === undefined && this.#waiting === 0;
+  }
+
+  get #waiting(): number {
+    return this.#jobs.length + this.#longBlobs.length;
   }
 
   async flush(): Promise<void> {
@@ -152,12 +171,21 @@ export class PrefetchCommitQueue implements CommitQueue {
     this.#scheduledMs = undefined;
     if (this.#running !== undefined) return;
     this.#lastAt = this.#options.clock.now();
-    const jobs = this.#jobs.splice(0, countThatFit(this.#jobs));
+    const jobs = this.#takeJobs();
     if (jobs.length === 0) return;
     this.#running = this.#commit(jobs).finally(() => {
       this.#running = undefined;
-      if (this.#jobs.length > 0) this.#schedule(this.#jobs.every(isStreamedJob));
+      const isStreamed = this.#longBlobs.length === 0 && this.#jobs.every(isStreamedJob);
+      if (this.#waiting > 0) this.#schedule(isStreamed);
     });
+  }
+
+  /** Removes the jobs of the next transaction from the queue. */
+  #takeJobs(): readonly CommitJob[] {
+    const isOther = this.#lastHadLongBlobs && this.#jobs.length > 0;
+    this.#lastHadLongBlobs = this.#longBlobs.length > 0 && !isOther;
+    const jobs = this.#lastHadLongBlobs ? this.#longBlobs : this.#jobs;
+    return jobs.splice(0, countThatFit(jobs));
   }
 
   async #commit(jobs: readonly CommitJob[]): Promise<void> {
