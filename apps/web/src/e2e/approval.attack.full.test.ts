@@ -66,6 +66,17 @@ describeInChromium()('an approval card', () => {
     },
   );
 
+  test.each(['\u1100', '\u0e33', '\u0915\u094d', 'e\u0300\u0301\u0302', '\u{1f3fd}', '\ufdfd'])(
+    '18.1080: attack: many %j move a part of the input out of the card',
+    async (cluster) => {
+      const many = `echo ${'x'.concat(cluster.repeat(cluster.startsWith('e') ? 1 : 400))}`;
+      const marks = cluster.startsWith('e') ? cluster.slice(1).repeat(100) : '';
+      const tab = await openApproval(700, 700, `${many}${marks}${evil}\n++ ${many}`);
+      await button(tab, 'Deny').waitFor();
+      expect(await isWide(tab)).toBe(false);
+    },
+  );
+
   test('attack: letters that are written from right to left do not change the order', async () => {
     // Without an override, "cat א > ב" looks like "cat ב < א".
     const tab = await openApproval(1280, 800, 'cat \u05d0 > \u05d1');

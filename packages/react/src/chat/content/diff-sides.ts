@@ -91,7 +91,11 @@ export function changedWords(
 }
 
 function wordsOf(line: string): readonly string[] {
-  return line.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
+  return (
+    line.match(
+      /[\p{L}\p{N}\p{M}\p{Emoji_Modifier}_]+|\s+|[^\p{L}\p{N}\p{M}\p{Emoji_Modifier}_\s]/gu,
+    ) ?? []
+  );
 }
 
 type Match = readonly [before: number, after: number];

@@ -12,6 +12,8 @@ import './diff-view.css';
 
 interface DiffViewProps {
   readonly diff: string;
+  /** False if the diff is made from the input of a call, so that no line names a file. Default: true. */
+  readonly hasFiles?: boolean;
   /** If true, the view initially shows only the first and last lines, without a scroll area. */
   readonly isFolded?: boolean;
   /**
@@ -40,14 +42,14 @@ let startsWithSides = false;
  */
 export const DiffView = memo(function DiffView(props: DiffViewProps) {
   const t = useLabels();
-  const { diff, isFolded = false, isWhole = false } = props;
+  const { diff, hasFiles = true, isFolded = false, isWhole = false } = props;
   const [level, setLevel] = useState(0);
   const [hasSides, setSides] = useState(startsWithSides);
   const onSides = () => {
     startsWithSides = !hasSides;
     setSides(startsWithSides);
   };
-  const all = useMemo(() => diffLines(diff), [diff]);
+  const all = useMemo(() => diffLines(diff, hasFiles), [diff, hasFiles]);
   const limits = isWhole ? unlimited : limitsAt(isFolded ? level : level + 1);
   const { head, tail, between } = cutLines(all, limits);
   const isShortened =

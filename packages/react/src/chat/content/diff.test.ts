@@ -19,6 +19,14 @@ test('a removed line that looks like a header is a removed line', () => {
   expect(line).toMatchObject({ kind: 'removed', text: '-- not a header' });
 });
 
+test('18.1079: attack: the first line of a new file looks like the header of a diff', () => {
+  const { diff = '' } = inputDiff('write', { content: '++ $(evil)\n-- b' }, english) ?? {};
+  expect(diffLines(diff, false)).toMatchObject([
+    { kind: 'added', text: '++ $(evil)' },
+    { kind: 'added', text: '-- b' },
+  ]);
+});
+
 test('a diff is found in tool output, and other text is not', () => {
   expect(findDiff('Edited a.ts\n@@ -1,1 +1,1 @@\n-a\n+b\n')).toEqual({
     textBefore: 'Edited a.ts',

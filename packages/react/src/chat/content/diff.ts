@@ -11,11 +11,14 @@ export interface DiffLine {
 
 const hunkForm = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** Splits a unified diff into lines, with line numbers if the diff contains them. */
-export function diffLines(diff: string): readonly DiffLine[] {
+/**
+ * Splits a unified diff into lines, with line numbers if the diff contains them. If `hasFiles` is false, no line
+ * is a header with the name of a file.
+ */
+export function diffLines(diff: string, hasFiles = true): readonly DiffLine[] {
   let before: number | undefined;
   let after: number | undefined;
-  let isInHunk = false;
+  let isInHunk = !hasFiles;
   return diff.split('\n').map((text): DiffLine => {
     if (text.startsWith('@@')) {
       const [, from, to] = hunkForm.exec(text) ?? [];

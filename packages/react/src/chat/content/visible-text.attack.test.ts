@@ -32,3 +32,20 @@ test.for([
     expect(shown(text)).toEqual(runs);
   },
 );
+
+test.for([
+  ['echo \u1100'.padEnd(400, '\u1100'), ['echo \u1100', '\\u1100 ×394']],
+  [`e${'\u0300'.repeat(200)}`, ['e\u0300', '\\u0300 ×199']],
+  [`${'\u0e33'.repeat(30)};`, ['\u0e33', '\\u0E33 ×29', ';']],
+  [`e${'\u0337'.repeat(4)}${'\u0338'.repeat(5)}`, ['e\u0337', '\\u0337 ×3', '\\u0338 ×5']],
+  ['\u0939\u093f\u0928\u094d\u0926\u0940 \u0e19\u0e49\u0e33\u0e43\u0e08', undefined],
+  [
+    '\u1112\u1161\u11ab\u1100\u1173\u11af \uc548\ub155\ud558\uc138\uc694 \u{1f44d}\u{1f3fd}',
+    undefined,
+  ],
+] as const)(
+  '18.1078: attack: the text %j has grapheme clusters that cannot wrap',
+  ([text, runs]) => {
+    expect(shown(text)).toEqual(runs ?? [text]);
+  },
+);

@@ -46,6 +46,18 @@ const suspicious = new RegExp(
 );
 
 /**
+ * Matches characters that can form a long grapheme cluster, such as marks and Hangul jamo. Browsers never break a
+ * line inside a cluster, so a long cluster would leave its box, and many marks can look like one.
+ */
+const joining = new RegExp(
+  `(?:(?!${invisible.source}|[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\uac00-\ud7a3])[\\p{M}\\p{Lo}\\p{Lm}\\p{Emoji_Modifier}])+`,
+  'gu',
+);
+/** Maximum number of characters of a cluster that is shown as it is. No language needs as many. */
+const maxCluster = 8;
+const equalCharacters = /(?<one>.)\k<one>*/gsu;
+
+/**
  * Matches a word. A word that mixes Latin letters with look-alike letters of other scripts is
  * suspicious.
  */
@@ -82,7 +94,8 @@ export function textRuns(text: string, escapes: EscapeScope = 'all'): readonly T
  * Returns all characters that a reader would not see or would misread, in the order of the text.
  */
 function hiddenIn(text: string): readonly RegExpExecArray[] {
-  const found = [...text.matchAll(suspicious)];
+  const found = [...text.matchAll(suspicious), ...longClustersIn(text)];
+  found.sort((a, b) => a.index - b.index);
   if (!lookAlike.test(text)) return found;
   const imitated = [...text.matchAll(words)]
     .filter(([word]) => latin.test(word))
@@ -94,6 +107,23 @@ function hiddenIn(text: string): readonly RegExpExecArray[] {
       }),
     );
   return [...found, ...imitated].sort((a, b) => a.index - b.index);
+}
+
+/** Returns the characters of long grapheme clusters, without the first character of each cluster. */
+function longClustersIn(text: string): readonly RegExpExecArray[] {
+  const runs = [...text.matchAll(joining)].filter(([run]) => run.length > maxCluster);
+  if (runs.length === 0) return [];
+  const segmenter = new Intl.Segmenter();
+  return runs.flatMap(({ 0: run, index: start }) =>
+    [...segmenter.segment(run)].flatMap(({ segment, index: within }) => {
+      const [first = '', ...others] = segment;
+      if (others.length < maxCluster) return [];
+      return [...others.join('').matchAll(equalCharacters)].map((match) => {
+        match.index += start + within + first.length;
+        return match;
+      });
+    }),
+  );
 }
 
 /** Replaces invisible characters by JSON escapes. */

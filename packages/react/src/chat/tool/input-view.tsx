@@ -43,7 +43,7 @@ export function InputView(props: InputViewProps) {
         </dl>
       )}
       {diff !== undefined && diff.diff !== '' && (
-        <DiffView diff={diff.diff} {...{ isFolded: !isWhole, isWhole }} />
+        <DiffView diff={diff.diff} hasFiles={false} {...{ isFolded: !isWhole, isWhole }} />
       )}
       {diff !== undefined && diff.diff === '' && !isOpen && (
         <p className="input-note">{diff.field === 'content' ? t.emptyContent : t.noEdits}</p>
