@@ -95,6 +95,12 @@ const severalTimes: ReadonlySet<string> = new Set([
 /** Other code reads at most 20,000 settings of a configuration. */
 const maxLines = 10_000;
 
+/** Returns the form of a setting. The names are text of an attacker, such as `constructor`. */
+function formIn(all: Settings, section: string, key: string): RegExp | undefined {
+  const settings = Object.hasOwn(all, section) ? all[section] : undefined;
+  return settings !== undefined && Object.hasOwn(settings, key) ? settings[key] : undefined;
+}
+
 /** Options of `isQuietGitConfig`. */
 interface QuietOptions {
   /** Returns true if the configuration may use this folder as its worktree. */
@@ -119,7 +125,8 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
   if (lines.length > maxLines) return false;
   const usesParts = isPartial && /^\t(?:promisor|partialclone) = /im.test(config);
   const formOf = (section: string, key: string) =>
-    (usesParts ? partialSettings[section]?.[key] : undefined) ?? quietSettings[section]?.[key];
+    (usesParts ? formIn(partialSettings, section, key) : undefined) ??
+    formIn(quietSettings, section, key);
   const seen = new Set<string>();
   let section = '';
   let subsection: string | undefined;

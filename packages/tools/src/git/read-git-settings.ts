@@ -34,7 +34,11 @@ export function readGitSettings(text: string): readonly GitSetting[] {
   return settings;
 }
 
-const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b' };
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+  ['b', '\b'],
+]);
 
 /** Reads a value up to the end of its last line. */
 function readValue(text: string): { readonly value: string; readonly length: number } {
@@ -56,7 +60,7 @@ function readValue(text: string): { readonly value: string; readonly length: num
     else {
       const next = char === '\\' ? text.charAt(++at) : undefined;
       if (next === '\n') continue;
-      value += spaces + (next === undefined ? char : (escapes[next] ?? next));
+      value += spaces + (next === undefined ? char : (escapes.get(next) ?? next));
       spaces = '';
     }
   }

@@ -2,11 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { harmlessRepositories } from './judge-repositories.ts';
-import { watchRepositories } from './new-repositories.ts';
-import { PackageRepositories } from './package-repositories.ts';
-import { RepositorySearch } from './repository-search.ts';
+import { runScript, watchedCommand } from '../../testing/sandbox/watched-command.ts';
 
 // A command creates a repository inside a git folder. The user opens that folder in a shell whose prompt runs git.
 
@@ -44,26 +40,6 @@ const hidden: readonly (readonly [at: string, script: string])[] = [
   ],
 ];
 
-async function watched(create: (root: string) => void, command: (root: string) => void) {
-  const root = temporaryFolder();
-  create(root);
-  const search = new RepositorySearch();
-  const about = { root, search, known: search.find(root), guarded: [join(root, '.git/worktrees')] };
-  const harmless = harmlessRepositories(about);
-  const packages = new PackageRepositories(search);
-  const watch = watchRepositories({ ...about, harmless, network: false, packages });
-  await harmless;
-  await watch.ready;
-  command(root);
-  return { root, notes: (await watch.finish()).join('\n') };
-}
-
-function run(root: string, script: string, out = temporaryFolder()): string {
-  const env = { ...process.env, OUT: out };
-  execFileSync('sh', ['-c', script], { cwd: root, stdio: 'pipe', env });
-  return out;
-}
-
 function gitStatus(cwd: string): void {
   try {
     execFileSync('git', ['status'], { cwd, stdio: 'pipe' });
@@ -83,11 +59,11 @@ test.for(
   '18.964: attack: a command creates a repository at %j in the git folder %s (%s)',
   async ([at, git, script]) => {
     let out = '';
-    const { root, notes } = await watched(
-      (folder) => run(folder, 'git init -q'),
+    const { root, notes } = await watchedCommand(
+      (folder) => runScript(folder, 'git init -q'),
       (folder) => {
-        run(folder, `[ -d ${git} ] || git init -q sub`);
-        out = run(folder, script.replaceAll('G/', `${git}/`));
+        runScript(folder, `[ -d ${git} ] || git init -q sub`);
+        out = runScript(folder, script.replaceAll('G/', `${git}/`));
       },
     );
     if (existsSync(join(root, git, at))) gitStatus(join(root, git, at));
@@ -98,10 +74,10 @@ test.for(
 
 test('18.964: submodules and worktrees stay, also in the guarded folder of the workspace', async () => {
   const who = '-c user.name=a -c user.email=a@b -c protocol.file.allow=always';
-  const { root, notes } = await watched(
-    (folder) => run(folder, `git init -q; git ${who} commit -q --allow-empty -m x`),
+  const { root, notes } = await watchedCommand(
+    (folder) => runScript(folder, `git init -q; git ${who} commit -q --allow-empty -m x`),
     (folder) =>
-      run(
+      runScript(
         folder,
         `set -e; TOP=$PWD; git worktree add -q -f ./tree HEAD; git init -q sub; git clone -q . other; cd sub
         git ${who} submodule --quiet add "$TOP/other" a/b; git ${who} commit -q -m x; git worktree add -q ../second

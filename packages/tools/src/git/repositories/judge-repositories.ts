@@ -52,13 +52,13 @@ export async function risksOf(
       const git = join(folder, '.git');
       const why = isKnown(options, folder, 'hasGit')
         ? await riskOfChanged(folder, 'hasGit', options)
-        : (isTooMany ?? (await riskOfGit(git, options)));
+        : (isTooMany ?? (await judged(() => riskOfGit(git, options))));
       if (why !== undefined) risks.push({ folder, names: ['.git'], why });
     }
     if (isBare) {
       const why = isKnown(options, folder, 'isBare')
         ? await riskOfChanged(folder, 'isBare', options)
-        : (isTooMany ?? (await riskOfBare(folder, options)));
+        : (isTooMany ?? (await judged(() => riskOfBare(folder, options))));
       const names = why === isTooMany ? ['HEAD'] : ofBare;
       if (why !== undefined) risks.push({ folder, names, why });
     }
@@ -76,7 +76,18 @@ async function riskOfChanged(
   options: JudgeOptions,
 ): Promise<string | undefined> {
   const wasHarmless = (await options.harmless).has(repositoryKey(folder, kind));
-  return wasHarmless ? riskOfKnown(folder, kind, options) : undefined;
+  return wasHarmless ? judged(() => riskOfKnown(folder, kind, options)) : undefined;
+}
+
+/** Checks one repository. An error must not end the check of the other repositories, so it counts as a risk. */
+async function judged(
+  risk: () => Promise<string | undefined> | string | undefined,
+): Promise<string | undefined> {
+  try {
+    return await risk();
+  } catch {
+    return 'it cannot be checked';
+  }
 }
 
 export type RepositoryKind = 'isBare' | 'hasGit';
@@ -93,7 +104,7 @@ export async function harmlessRepositories(
   for (const { folder, isBare, hasGit } of options.known) {
     const kinds = [...(isBare ? ['isBare' as const] : []), ...(hasGit ? ['hasGit' as const] : [])];
     for (const kind of kinds)
-      if ((await riskOfKnown(folder, kind, options)) === undefined)
+      if ((await judged(() => riskOfKnown(folder, kind, options))) === undefined)
         harmless.add(repositoryKey(folder, kind));
   }
   return harmless;

@@ -94,6 +94,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   /** The `node_modules` folders that exist after the command. */
   let folders: readonly string[] = [];
   let isComplete = false;
+  let isFailed = false;
   const checkPackages = async (
     survey: (packages: readonly string[]) => Promise<FoundRepositories>,
   ): Promise<PackageCheck> => {
@@ -112,7 +113,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   };
   return {
     blocked: controller.signal,
-    isComplete: () => isComplete,
+    isComplete: () => isComplete && !isFailed,
     ready: earlier.then(
       () => {},
       () => {},
@@ -122,27 +123,39 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       clearTimeout(timer);
       const waitMs = (performance.now() - startedAt) / maxShare;
       const notes: string[] = [];
-      try {
-        const git = await surveyGit();
-        const known = await earlier;
-        const changed = [
-          ...newInnerRisks(git, known, options.guarded),
-          ...(await changedIndexes(options, before)),
-          ...risksOfBegun(before, options),
-        ];
-        const removed = { renamed: [], failed: [] };
-        for (const risk of changed) await removeRisk(root, risk, removed);
-        const { all } = await removeNew(options, removed, async () => search.survey(root));
-        folders = all.packages;
-        isComplete = all.problem === undefined;
-        notes.push(
-          ...problemOf(all),
-          ...(known.hasProblem ? [] : problemOf(git)),
-          ...describeRemoved(removed),
-        );
-      } catch (error) {
-        notes.push(cannotCheck(error));
-      }
+      const removed = { renamed: [], failed: [] };
+      // An error in one check must not end the other checks.
+      const attempt = async (check: () => Promise<void>) => {
+        try {
+          await check();
+          return true;
+        } catch (error) {
+          notes.push(cannotCheck(error));
+          return false;
+        }
+      };
+      const remove = async (risks: readonly Risk[]) => {
+        for (const risk of risks) await removeRisk(root, risk, removed);
+      };
+      let problems: readonly string[] = [];
+      const checks = [
+        async () => {
+          const git = await surveyGit();
+          const known = await earlier;
+          await remove(newInnerRisks(git, known, options.guarded));
+          if (!known.hasProblem) problems = problemOf(git);
+        },
+        async () => remove(await changedIndexes(options, before)),
+        async () => remove(risksOfBegun(before, options)),
+        async () => {
+          const { all } = await removeNew(options, removed, async () => search.survey(root));
+          folders = all.packages;
+          isComplete = all.problem === undefined;
+          problems = [...problemOf(all), ...problems];
+        },
+      ];
+      for (const check of checks) if (!(await attempt(check))) isFailed = true;
+      notes.push(...problems, ...describeRemoved(removed));
       open.delete(renameNow);
       return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
     },

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { entryOf } from '../../workspace/real-form.ts';
@@ -140,6 +141,15 @@ export class IndexReader {
   }
 
   read(git: string): ReadIndex {
+    try {
+      return this.#read(git);
+    } catch {
+      // A command may have written a file that makes this code fail. The index then counts as changed and unreadable.
+      return { stamp: randomUUID(), submodules: undefined };
+    }
+  }
+
+  #read(git: string): ReadIndex {
     const known = this.#known.get(git);
     if (known?.isSettled && known.seen === stampOf(known.files)) return known;
     const settled = Date.now() - settledAfterMs;
