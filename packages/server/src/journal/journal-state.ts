@@ -37,6 +37,8 @@ export interface CallDecision {
   readonly decision: 'allow' | 'deny' | 'ended';
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
+  /** The offset of the record with the decision. */
+  readonly offset: number;
   /** The key of the command. It is set while the command is queued and undefined after it was consumed. */
   readonly key?: string | undefined;
 }
@@ -87,17 +89,17 @@ export function foldJournal(state: JournalState, record: LogRecord): JournalStat
       const { key, command } = fact;
       const commands = [...state.commands, { key, command, offset, time }];
       const abortAt = command['type'] === 'abort' ? offset : state.abortAt;
-      const submitted = submittedDecision(key, command);
+      const submitted = submittedDecision(key, command, offset);
       return withDecision({ ...state, commands, abortAt }, submitted);
     }
     case 'approval_answered': {
       const { toolCallId, decision, by, reason } = fact;
-      return withDecision(state, { toolCallId, decision, by, reason });
+      return withDecision(state, { toolCallId, decision, by, reason, offset });
     }
     case 'tool_output_asked':
       return { ...state, clientCalls: [...state.clientCalls, fact.toolCallId] };
     case 'tool_call_rejected':
-      return withDecision(state, { toolCallId: fact.toolCallId, decision: 'ended' });
+      return withDecision(state, { toolCallId: fact.toolCallId, decision: 'ended', offset });
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     default:
@@ -110,11 +112,15 @@ function withDecision(state: JournalState, made: CallDecision | undefined): Jour
   return { ...state, decisions: [...state.decisions, made].slice(-maxDecisions) };
 }
 
-function submittedDecision(key: string, command: JsonObject): CallDecision | undefined {
+function submittedDecision(
+  key: string,
+  command: JsonObject,
+  offset: number,
+): CallDecision | undefined {
   const { type, toolCallId, by, reason } = command;
   if ((type !== 'approve' && type !== 'deny') || typeof toolCallId !== 'string') return undefined;
   return {
-    ...{ toolCallId, key, decision: type === 'approve' ? 'allow' : 'deny' },
+    ...{ toolCallId, key, offset, decision: type === 'approve' ? 'allow' : 'deny' },
     ...{ by: textOf(by), reason: textOf(reason) },
   };
 }

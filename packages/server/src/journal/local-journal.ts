@@ -110,6 +110,8 @@ export interface OpenWork {
 
 /** The status of a call for a caller that wants to decide about it. */
 export interface CallStatus {
+  /** The offset of the last record that the status includes. */
+  readonly through: number;
   /** The form of the question. Undefined if the question is whether the call may run. */
   readonly form: FormQuestion | undefined;
   readonly isAsked: boolean;
@@ -201,6 +203,7 @@ export class LocalJournal implements TaskJournal {
     const { decisions, commands } = this.#state;
     const asked = state.asked.find((one) => one.toolCallId === toolCallId);
     return {
+      through: state.through,
       isAsked: asked !== undefined,
       form: asked?.from?.form,
       repeated: decisions.find((made) => made.key === key),
@@ -210,6 +213,13 @@ export class LocalJournal implements TaskJournal {
       call: findCall(state, toolCallId) ?? findCall(await this.#wholeState(), toolCallId),
       decision: decisionOn(this.#state, toolCallId),
     };
+  }
+
+  /** Reads new records. Returns the first decision about a call after an offset. The log counts only this one. */
+  async firstDecision(toolCallId: string, after: number): Promise<CallDecision | undefined> {
+    await this.#refresh();
+    const { decisions } = this.#state;
+    return decisions.find((made) => made.toolCallId === toolCallId && made.offset > after);
   }
 
   /** True while a write is pending, a turn is active or the lease is held. */

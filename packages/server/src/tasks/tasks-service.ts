@@ -101,10 +101,12 @@ export function tasksService(options: TasksServiceOptions): TasksService {
         loops.submit(stored, agent, resolved, { key: name, more: traceJson(trace), extras });
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
       // Decisions about a task run one after the other. The second of two answers therefore sees the first
-      // one.
+      // one. Another server can submit an answer at the same time, so the log is read again afterwards.
       return decisions.run(taskId, async () => {
-        await assertDecidable(options, taskId, resolved, name);
-        return submit();
+        const through = await assertDecidable(options, taskId, resolved, name);
+        const submitted = await submit();
+        if (through !== undefined) await assertFirst(options, taskId, resolved, through);
+        return submitted;
       });
     },
     async fork(taskId, body, { trace, copies } = {}) {
@@ -339,26 +341,45 @@ async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<s
 
 /**
  * Throws `conflict` if the call already has a decision, or if its run has ended. The error contains the
- * decision. A repeated command is allowed, because the log returns the first command for it.
+ * decision. A repeated command is allowed, because the log returns the first command for it. Otherwise, the function
+ * returns the offset of the last record that it has read.
  */
 async function assertDecidable(
   { journals }: TasksServiceOptions,
   taskId: string,
   answer: Extract<Command, { type: 'approve' | 'deny' }>,
   key: string,
-): Promise<void> {
+): Promise<number | undefined> {
   const { tool_call_id: toolCallId } = answer;
   const read = (journal: LocalJournal) => journal.callStatus(toolCallId, key);
   const status = await journals.use(taskId, read, loopJournalOptions);
   const { repeated, isAsked, isSubmitted, call, decision, form } = status;
   // A call of the current run can be decided before the log contains the question.
   const isFree = isAsked || (call === 'open' && decision === undefined);
-  if (repeated !== undefined) return assertSameAnswer(repeated, answer, taskId);
-  if (isFree && !isSubmitted) return assertFormAnswer(form, answer);
+  if (repeated !== undefined) {
+    assertSameAnswer(repeated, answer, taskId);
+    return undefined;
+  }
+  if (isFree && !isSubmitted) {
+    assertFormAnswer(form, answer);
+    return status.through;
+  }
   if (decision !== undefined || call !== undefined)
     throw lateDecision(taskId, toolCallId, decision ?? { decision: 'ended' });
   const message = `Cannot approve or deny call ${toolCallId} of task ${taskId}: it has no such call`;
   throw new ServerError('bad_state', message, { task: taskId, toolCallId });
+}
+
+/** Throws `conflict` if the log has a different answer to the same question before the submitted one. */
+async function assertFirst(
+  { journals }: TasksServiceOptions,
+  taskId: string,
+  answer: Extract<Command, { type: 'approve' | 'deny' }>,
+  after: number,
+): Promise<void> {
+  const read = (journal: LocalJournal) => journal.firstDecision(answer.tool_call_id, after);
+  const first = await journals.use(taskId, read, loopJournalOptions);
+  if (first !== undefined) assertSameAnswer(first, answer, taskId);
 }
 
 /**
