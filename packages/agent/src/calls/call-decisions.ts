@@ -99,7 +99,9 @@ export class CallDecisions {
       const { asking } = this.callState(call) ?? {};
       if (policy.decision === 'allow' && asking === undefined)
         return { ...ready, judged: policy.judged };
-      const why = asking === undefined ? policy : { ...policy, reason: asking.reason };
+      // An approval for the session covers only questions of the policy, so a question of a guardrail has no rule.
+      const { rule: _, ...ruling } = policy;
+      const why = asking === undefined ? policy : { ...ruling, reason: asking.reason };
       const questions = await raceAbort(this.#loadQuestions(), stop);
       if (questions === halted) return 'left';
       if (this.answerTo(call) === undefined) await questions.ask(ready, why);

@@ -162,7 +162,7 @@ export class ChildCall implements ParentCall {
       type: 'approval_asked',
       ...{ toolCallId: id, name },
       ...(reason !== undefined && { reason }),
-      ...(rule !== undefined && { rule }),
+      ...(rule !== undefined && { rule: ruleVia(call.name, rule) }),
       ...(judged !== undefined && { judged }),
       from: { toolCallId: call.toolCallId, agents, session, input, ...(form && { form }) },
     };
@@ -224,4 +224,12 @@ const otherCall: ChildAnswer = {
 
 function reportKey({ session, turn, attempt }: ChildAttempt, usage: Usage): string {
   return JSON.stringify([session, turn, attempt, usage]);
+}
+
+/**
+ * Returns the rule of a sub-agent's question, with the name of the tool that runs the sub-agent in front. Two tools can
+ * run sub-agents with the same name.
+ */
+function ruleVia(tool: string, rule: string): string {
+  return rule.startsWith(`${tool}: `) ? rule : `${tool}: ${rule}`;
 }

@@ -143,6 +143,10 @@ export function toolContextOf(
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
     ...{ judged, basis, blobs: settings.log.blobs, sessionState: () => journal.state },
+    isWithheld: (item) => {
+      const { withheld, replaced } = journal.loop.inputs;
+      return withheld.has(item) || replaced.has(item);
+    },
     notify: (notice) => sendNotice(notice, settings.log, session),
     recordFileChange: ({ path, before, after, scope }) => {
       const versions = {

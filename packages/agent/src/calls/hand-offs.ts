@@ -52,11 +52,13 @@ function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
 
 /**
  * Returns the agent that the caller runs, and all agents that hand-offs can reach from it. Throws
- * `name_taken` if two of these agents have the same name.
+ * `name_taken` if two of these agents, or two different guardrails of them, have the same name. A verdict on the log
+ * has only the name of its guardrail.
  */
 export function registryWithHandOffs(root: Settings): AgentRegistry {
   const found = new Map([[root.name, root]]);
   const origins = new Map([[root.name, root]]);
+  const owners = new Map(root.guardrails.map((one) => [one.name, { one, agent: root.name }]));
   for (const settings of found.values()) {
     for (const { handsOff } of settings.tools.values()) {
       if (handsOff === undefined) continue;
@@ -65,6 +67,11 @@ export function registryWithHandOffs(root: Settings): AgentRegistry {
       if (namesake !== undefined && namesake !== next) throw agentNameTaken(next.name);
       if (namesake !== undefined) continue;
       origins.set(next.name, next);
+      for (const one of next.guardrails) {
+        const owner = owners.get(one.name) ?? { one, agent: next.name };
+        if (owner.one !== one) throw guardrailNameTaken(one.name, owner.agent, next.name);
+        owners.set(one.name, owner);
+      }
       found.set(next.name, withRunSettings(root, next));
     }
   }
@@ -92,10 +99,7 @@ function withRunSettings(root: Settings, next: Settings): Settings {
  * the new agent.
  */
 function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
-  const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
-  const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));
-  if (taken !== undefined) throw guardrailNameTaken(taken.name, root.name, next.name);
-  return [...root.guardrails, ...added];
+  return [...root.guardrails, ...next.guardrails.filter((one) => !root.guardrails.includes(one))];
 }
 
 function agentNameTaken(name: string): AgentError {
@@ -103,7 +107,7 @@ function agentNameTaken(name: string): AgentError {
   return new AgentError('name_taken', message, { agent: name });
 }
 
-function guardrailNameTaken(name: string, root: string, next: string): AgentError {
-  const message = `Cannot hand off from ${root} to ${next}: both have a guardrail with the name ${name}. Rename one, or use the same guardrail in both`;
+function guardrailNameTaken(name: string, first: string, next: string): AgentError {
+  const message = `Cannot hand off between ${first} and ${next}: both have a guardrail with the name ${name}. Rename one, or use the same guardrail in both`;
   return new AgentError('name_taken', message, { agent: next, guardrail: name });
 }

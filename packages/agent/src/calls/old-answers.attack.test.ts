@@ -299,3 +299,25 @@ test.for(['before', 'after'] as const)(
     expect(asked.map(({ toolCallId: id }) => id)).toEqual(['c2']);
   },
 );
+
+test.each([false, true])(
+  '18.971: attack: the answer to a question about another folder counts here (changed input: %s)',
+  async (isChanged) => {
+    const ran: unknown[] = [];
+    let folder = '/a';
+    const stage = createTestAgent([answer(call('c1', 'rm', {})), 'Done.'], {
+      ...{ tools: [tool('rm', async (input) => ran.push(input))], whileAsking: 'park' },
+      approve: () => ({ decision: 'ask', judged: folder }),
+    });
+    const { agent, end, records } = stage;
+    await end(agent.run('Go', { session }));
+    await agent.approve(session, c1, isChanged ? { input: { path: 'b' } } : {});
+    // A process of another folder continues the session.
+    folder = '/b';
+    await end(agent.resume(session));
+    expect(ran).toEqual([]);
+    expect(records.flatMap(({ fact }) => fact ?? [])).toContainEqual(
+      expect.objectContaining({ type: 'tool_call_rejected', code: 'invalid' }),
+    );
+  },
+);

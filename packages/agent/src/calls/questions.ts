@@ -104,8 +104,8 @@ export class Questions {
    * the user's answer does not apply here. Returns undefined if the answer applies.
    */
   async staleReason(ready: CheckedToolCall): Promise<string | undefined> {
-    const { judged: asked, answer } = this.#calls.questionState(ready.call) ?? {};
-    if (asked === undefined || answer?.input !== undefined) return undefined;
+    const { judged: asked } = this.#calls.questionState(ready.call) ?? {};
+    if (asked === undefined) return undefined;
     const { judged } = await this.#approvals.policyDecision(ready);
     if (judged === undefined || asked === judged) return undefined;
     return `It was not run: the question to the user was about ${asked || 'an unknown path'}, and the call would now use ${judged || 'an unknown path'}. Make the call again, so that the user is asked again.`;

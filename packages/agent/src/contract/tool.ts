@@ -4,6 +4,7 @@ import type {
   FileVersion,
   FoldState,
   FormQuestion,
+  ItemId,
   JsonObject,
   JsonValue,
   MediaPart,
@@ -212,6 +213,12 @@ export interface ToolContext<Context = unknown> {
   readonly notify?: ((notice: ToolNotice) => Promise<void>) | undefined;
   /** Returns the state of the session, with its items. Undefined if the tool runs outside of an agent. */
   readonly sessionState?: (() => FoldState) | undefined;
+  /**
+   * Returns true if an input guardrail stopped or changed the item. The state of the session contains its original
+   * content, but a result must not bring this content back to the model. Undefined if the tool runs outside of an
+   * agent.
+   */
+  readonly isWithheld?: ((item: ItemId) => boolean) | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
 }

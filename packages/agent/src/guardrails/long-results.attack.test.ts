@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -77,3 +78,36 @@ test('18.1106: the model reads the clipped rest of an output that the guardrails
   expect(sent).toContain('calm');
   expect(texts).toEqual(['Hi', long('calm')]);
 });
+
+test.each([
+  ['stopped', { verdict: 'stop', reason: 'refused' }],
+  ['changed', { verdict: 'change', to: 'Read the rest.' }],
+] as const)(
+  '18.967: attack: a client asks the model to read an output that a guardrail %s',
+  async (_, verdict) => {
+    const output = long('magic');
+    const guardrail = inputGuardrail({
+      name: 'calm',
+      check: ({ text }) => (text.includes('magic') ? verdict : 'pass'),
+    });
+    const answers = [
+      toolCall('look', {}, 'c1'),
+      ...(verdict.verdict === 'change' ? ['Seen.'] : []),
+      // The id of an output is its hash, so the client knows it.
+      toolCall('read_output', { output: createHash('sha256').update(output).digest('hex') }, 'c2'),
+      'Done.',
+    ];
+    const tools = [look, readOutputTool()];
+    const options = { tools, guardrails: [guardrail], whileAsking: 'park' } as const;
+    const { agent, end, provider } = createTestAgent(answers, options);
+    await end(agent.run('Hi', { session }));
+    await agent.provideToolResult(session, 'c1', { output });
+    await end(agent.resume(session));
+    const { reason } = await end(agent.run('Read it', { session }));
+    expect(reason).toBe('stop');
+    const sent = JSON.stringify(provider.requests.map(({ request }) => request.items));
+    expect(sent).toContain('There is no output');
+    expect(sent).not.toContain('magic');
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  },
+);

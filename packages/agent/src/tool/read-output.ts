@@ -75,7 +75,7 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
       `${stop === true ? 'stop' : 'read on in'} output ${output.slice(0, 12)}`,
     async execute(input, context) {
       const { output, start = 0, length = maxBytes } = input;
-      const { blobs, sessionState } = context;
+      const { blobs, sessionState, isWithheld } = context;
       if (running !== undefined && runningId.test(output)) {
         const { session, signal } = context;
         const request = {
@@ -87,7 +87,7 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
         return read;
       }
       // The store also has the blobs of other sessions, which this session must not read.
-      if (sessionState !== undefined && !hasOutput(sessionState(), output))
+      if (sessionState !== undefined && !hasOutput(sessionState(), output, isWithheld))
         throw new Error(`There is no output ${output}.`);
       const end = start + Math.min(length, maxBytes);
       const bytes = await blobs.slice(output, start, end);
@@ -101,14 +101,22 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
   });
 }
 
-/** Returns true if a result of the session was clipped, and this blob has its full text. */
-function hasOutput({ items }: FoldState, hash: string): boolean {
+/** Returns true if a result that the model may read was clipped, and this blob has its full text. */
+function hasOutput(
+  { items }: FoldState,
+  hash: string,
+  isWithheld: ToolContext['isWithheld'] = () => false,
+): boolean {
   const isIt = (part: Part | undefined) =>
     part?.kind === 'tool_result' &&
     (part.attachments ?? []).some(
       (one) => one.source.type === 'blob' && one.source.hash === hash && isFullOutput(one, part),
     );
-  return findLast(items, ({ parts }) => parts.some(({ part }) => isIt(part))) !== undefined;
+  const found = findLast(
+    items,
+    ({ id, parts }) => parts.some(({ part }) => isIt(part)) && !isWithheld(id),
+  );
+  return found !== undefined;
 }
 
 const byteCount = { type: 'integer', minimum: 0 } as const;

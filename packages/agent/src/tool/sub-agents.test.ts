@@ -123,7 +123,7 @@ describe('20.4: a question of a sub-agent', () => {
     expect(more).toEqual([]);
     const [child = session] = await childrenOf(log, session);
     expect(asked).toMatchObject({
-      ...{ session, name: 'refund', reason: 'It is money', rule: 'desk: refund' },
+      ...{ session, name: 'refund', reason: 'It is money', rule: 'help0: desk: refund' },
       from: { toolCallId: 't0', agents: ['desk'], session: child, input: { amount: 5 } },
     });
     expect(refunded).toEqual([5]);
