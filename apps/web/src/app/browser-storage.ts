@@ -79,9 +79,8 @@ function needsQuestion(token: string, isOwnLink: boolean): boolean {
  */
 export function isOpenedHere(of: Pick<Performance, 'getEntriesByType'> = performance): boolean {
   const [opened] = of.getEntriesByType('navigation') as PerformanceNavigationTiming[];
-  const reports = opened?.serverTiming?.filter(({ name }) => name === 'site') ?? [];
-  const isDirect = opened?.workerStart === 0 && reports.length === 1;
-  return isDirect && ['none', 'same-origin'].includes(reports[0]?.description ?? '');
+  const isDirect = opened?.workerStart === 0;
+  return isDirect && !!opened.serverTiming?.some(({ name }) => name === 'own-link');
 }
 
 /** Other servers can have the same origin, below other paths. */

@@ -247,7 +247,7 @@ describeInChromium()('a hostile app of an MCP server', () => {
     await frame.getByText('ready').waitFor();
     await tab.answer.getByText('Here you are.').waitFor();
     const dialog = tab.page.getByRole('dialog');
-    const agree = dialog.getByRole('button', { name: 'Put into the message field' });
+    const agree = dialog.getByRole('button', { name: 'Add to the message' });
     const asked = async () => {
       await use();
       await frame.getByText('ready').click();

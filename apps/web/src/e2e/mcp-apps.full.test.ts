@@ -118,7 +118,7 @@ describeInChromium()('24.4: an app of an MCP server', () => {
     await text('answer').getByText('{"isError":true}').waitFor();
     expect(await tab.message.inputValue()).toBe('');
     await press('message');
-    await dialog.getByRole('button', { name: 'Put into the message field' }).click();
+    await dialog.getByRole('button', { name: 'Add to the message' }).click();
     await text('answer').getByText('{}').waitFor();
     expect(await tab.message.inputValue()).toBe('Is it cold in Bern?');
     expect(harness.server.requests).toHaveLength(length);

@@ -75,8 +75,8 @@ export const german: Labels = {
   appOf: (server) => `App von ${server}`,
   appWantsNetwork: 'Die App möchte sich verbinden mit',
   appOpensLink: (server) => `Die App von ${server} möchte diese Adresse öffnen`,
-  appAddsMessage: (server) => `Die App von ${server} hat diese Nachricht geschrieben`,
-  addToMessage: 'In das Nachrichtenfeld übernehmen',
+  appAddsMessage: (server) => `Die App von ${server} möchte diese Nachricht schreiben`,
+  addToMessage: 'Nachricht übernehmen',
   appNotLoaded: 'Die App konnte nicht geladen werden.',
   previewClosed:
     'Die Vorschau wurde geschlossen, weil sie die Tastatur nahm oder nicht laden konnte.',

@@ -224,10 +224,10 @@ function indexRoute(path: string, fileAt: (basePath: string) => ServedFile): Rou
     handle: async (_input, { headers: requestHeaders, basePath }) => {
       const served = fileAt(basePath);
       const site = requestHeaders['sec-fetch-site'];
-      const isKnown = site === 'none' || site === 'same-origin';
+      const isOwnLink = site === 'none' || site === 'same-origin';
       const headers = {
         ...served.headers,
-        'server-timing': `site;desc="${isKnown ? site : 'other'}"`,
+        'server-timing': isOwnLink ? 'own-link' : 'other-link',
         vary: 'accept-encoding, sec-fetch-site',
       };
       return sendFile({ ...served, headers }, requestHeaders);

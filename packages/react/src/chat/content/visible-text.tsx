@@ -46,16 +46,18 @@ const suspicious = new RegExp(
 );
 
 /**
- * Matches characters that can form a long grapheme cluster, such as marks and Hangul jamo. Browsers never break a
+ * Matches texts that can contain a long grapheme cluster, for example of marks or Hangul jamo. Browsers never break a
  * line inside a cluster, so a long cluster would leave its box, and many marks can look like one.
  */
 const joining = new RegExp(
-  `(?:(?!${invisible.source}|[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\uac00-\ud7a3])[\\p{M}\\p{Lo}\\p{Lm}\\p{Emoji_Modifier}])+`,
+  `(?:(?!${invisible.source}|[\\u4e00-\\u9fff\\uac00-\\ud7a3])[^\\0-\\u02ff]){9,}`,
   'gu',
 );
 /** Maximum number of characters of a cluster that is shown as it is. No language needs as many. */
 const maxCluster = 8;
 const equalCharacters = /(?<one>.)\k<one>*/gsu;
+/** Undefined until the first text needs it. */
+let segmenter: Intl.Segmenter | undefined;
 
 /**
  * Matches a word. A word that mixes Latin letters with look-alike letters of other scripts is
@@ -111,19 +113,17 @@ function hiddenIn(text: string): readonly RegExpExecArray[] {
 
 /** Returns the characters of long grapheme clusters, without the first character of each cluster. */
 function longClustersIn(text: string): readonly RegExpExecArray[] {
-  const runs = [...text.matchAll(joining)].filter(([run]) => run.length > maxCluster);
-  if (runs.length === 0) return [];
-  const segmenter = new Intl.Segmenter();
-  return runs.flatMap(({ 0: run, index: start }) =>
-    [...segmenter.segment(run)].flatMap(({ segment, index: within }) => {
+  return [...text.matchAll(joining)].flatMap(({ 0: run, index: start }) => {
+    segmenter ??= new Intl.Segmenter();
+    return [...segmenter.segment(run)].flatMap(({ segment, index: within }) => {
       const [first = '', ...others] = segment;
       if (others.length < maxCluster) return [];
       return [...others.join('').matchAll(equalCharacters)].map((match) => {
         match.index += start + within + first.length;
         return match;
       });
-    }),
-  );
+    });
+  });
 }
 
 /** Replaces invisible characters by JSON escapes. */
