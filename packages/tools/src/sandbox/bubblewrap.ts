@@ -17,6 +17,7 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
+import { gitFolderSearch } from '../git/repositories/inner-git-folders.ts';
 import { harmlessRepositories } from '../git/repositories/judge-repositories.ts';
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
@@ -177,7 +178,7 @@ class Bubblewrap implements Sandbox {
   /** The repositories before a command whose check was not complete, by workspace. */
   readonly #unchecked = new Map<string, readonly FoundRepository[]>();
   readonly #repositories = new RepositorySearch();
-  readonly #inner = new RepositorySearch({ searchesPackages: true });
+  readonly #inner = gitFolderSearch();
   readonly #packages = new PackageRepositories(this.#repositories);
 
   constructor(program: string, filter: Uint8Array, options: SandboxOptions) {

@@ -114,6 +114,28 @@ describe.for(sandboxUsers)('a command of %s creates a repository', (user) => {
     expect(text).toContain('The sandbox renamed');
   });
 
+  test.for([
+    ['logs/HEAD', 'checkout -q -b other'],
+    ['COMMIT_EDITMSG', 'commit -q --allow-empty -m other'],
+    ['FETCH_HEAD', 'fetch -q .'],
+  ] as const)(
+    '18.1112: attack: git writes outside through a link at %s',
+    async ([name, words], context) => {
+      const agent = await attackAgent(user, context);
+      prepare(agent);
+      const own = `${user === 'nobody' ? 'setpriv --reuid 65534 --regid 65534 --clear-groups ' : ''}git ${identity}`;
+      const file = join(agent.outside, 'file');
+      agent.write(agent.outside, { file: 'as before' });
+      const runAsUser = (command: string) =>
+        execFileSync('sh', ['-c', command], { cwd: agent.workspace, stdio: 'pipe' });
+      runAsUser(`${own} commit -q --allow-empty -m first`);
+      const text = await agent.run(`ln -sf ${file} .git/${name}; ls -la .git/${name}`);
+      runAsUser(`${own} ${words}`);
+      expect(readFileSync(file, 'utf8'), text).toBe('as before');
+      expect(text).toContain('a link, or another entry that git does not create');
+    },
+  );
+
   test('attack: a command that still runs keeps such a repository', async (context) => {
     const agent = await attackAgent(user, context);
     prepare(agent);

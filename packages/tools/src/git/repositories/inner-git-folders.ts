@@ -1,8 +1,10 @@
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
+import { readFolder } from './read-folder.ts';
 import type { Risk } from './remove-risk.ts';
 import {
+  type FoundFile,
   type FoundRepositories,
   type FoundRepository,
   RepositorySearch,
@@ -19,17 +21,30 @@ export interface InnerRepository extends FoundRepository {
 /** Maximum number of folders in the git folder of a new repository. */
 const maxFolders = 20_000;
 
+/** Returns a search for git folders. */
+export function gitFolderSearch(options: { readonly maxFolders?: number } = {}): RepositorySearch {
+  return new RepositorySearch({ ...options, searchesPackages: true, readsFiles: true });
+}
+
+/** The content of the git folder of a new repository. */
+interface GitFolderContent {
+  readonly inner: readonly InnerRepository[];
+  /** A link or another entry that git never writes. Git would write through it to another file. */
+  readonly unusual: string | undefined;
+}
+
 /**
  * Returns the repositories inside a git folder, also in its objects. Throws a `SandboxError` if they cannot be found.
  * A program such as the prompt of a shell runs git in these folders too.
  */
-export async function innerRepositories(git: string): Promise<readonly InnerRepository[]> {
-  const search = new RepositorySearch({ maxFolders, searchesPackages: true });
-  const { found, problem } = await search.surveyInSlices(git, [git]);
+export async function readGitContent(git: string): Promise<GitFolderContent> {
+  const search = gitFolderSearch({ maxFolders });
+  const { found, files, problem } = await search.surveyInSlices(git, [git]);
   if (problem !== undefined) throw problem;
+  const unusual = files.find(({ isUnusual }) => isUnusual);
   const folders = new Set([git, ...found.map(({ folder }) => folder)]);
   const own = entryOf(join(git, '.git')) === undefined ? [] : [{ ...ofGitFolder, folder: git }];
-  return [...own, ...found].map((one) => {
+  const inner = [...own, ...found].map((one) => {
     let owner = dirname(one.folder);
     while (owner !== git && isBelow(git, owner) && !folders.has(owner)) owner = dirname(owner);
     const [kind, ...names] = relative(owner, one.folder).split(sep);
@@ -37,6 +52,7 @@ export async function innerRepositories(git: string): Promise<readonly InnerRepo
       (kind === 'modules' && names.length > 0) || (kind === 'worktrees' && names.length === 1);
     return { ...one, owner, isUsual: isInPlace && !one.hasGit };
   });
+  return { inner, unusual: unusual && relative(git, join(unusual.folder, unusual.name)) };
 }
 
 const ofGitFolder = { isBare: false, hasGit: true } as const;
@@ -47,39 +63,82 @@ export interface InnerBefore {
   readonly hasProblem: boolean;
 }
 
-/** Finds all inner repositories of these git folders. */
+/** Finds all inner repositories and files of these git folders, and of their common folders. */
 export async function surveyInner(
   root: string,
   folders: readonly string[],
   search: RepositorySearch,
 ): Promise<FoundRepositories> {
-  const all = await search.surveyInSlices(root, folders);
+  const isBareRoot = readFolder(root, undefined, 0)?.isBare === true;
+  // A worktree can be in a bare repository, so only these folders of a bare repository count.
+  const ofRoot = isBareRoot ? ['logs', 'refs'].map((name) => join(root, name)) : [];
+  const all = await search.surveyInSlices(root, [...folders, ...ofRoot]);
   const own = folders.filter((git) => entryOf(join(git, '.git')) !== undefined);
   const isOwn = ({ folder }: FoundRepository) => folders.includes(folder);
   const found = all.found.filter((one) => !isOwn(one));
-  return { ...all, found: [...found, ...own.map((folder) => ({ ...ofGitFolder, folder }))] };
+  const inRoot = isBareRoot
+    ? (readFolder(root, undefined, 0, { readsFiles: true })?.files ?? [])
+    : [];
+  return {
+    ...all,
+    found: [...found, ...own.map((folder) => ({ ...ofGitFolder, folder }))],
+    files: [...all.files, ...inRoot.map((file) => ({ folder: root, ...file }))],
+  };
 }
 
 /** Returns the state before a command. */
-export function innerBefore({ found, problem }: FoundRepositories): InnerBefore {
-  return { keys: new Set(found.map(keyOf)), hasProblem: problem !== undefined };
+export function innerBefore({ found, files, problem }: FoundRepositories): InnerBefore {
+  const keys = new Set([...found.map(keyOf), ...files.map(fileKey)]);
+  return { keys, hasProblem: problem !== undefined };
 }
 
+/** Maximum number of unusual entries to rename. If a command creates more, their git folder is renamed. */
+const maxUnusual = 1000;
+
 /**
- * Returns the repositories that a command created in a git folder that existed before. The sandbox guards the places
- * in which git creates them, so all others are a risk. Other programs can create a worktree in a guarded place.
+ * Returns the repositories, links and other unusual entries that a command created in a git folder that existed
+ * before. The sandbox guards the places in which git creates repositories, so all others are a risk. Other programs
+ * can create a worktree in a guarded place. Git creates no links: it would write through them to other files, outside
+ * of the sandbox.
  */
 export function newInnerRisks(
-  { found }: FoundRepositories,
+  { found, files }: FoundRepositories,
   { keys }: InnerBefore,
   guarded: readonly string[],
+  gitFolders: readonly string[],
 ): readonly Risk[] {
-  return found.flatMap((one) => {
+  const isGuarded = (path: string) => guarded.some((one) => isInside(one, path));
+  const repositories = found.flatMap((one) => {
     const { folder, isBare, hasGit } = one;
-    if (keys.has(keyOf(one)) || guarded.some((path) => isInside(path, folder))) return [];
+    if (keys.has(keyOf(one)) || isGuarded(folder)) return [];
     const names = [...(isBare ? ['HEAD'] : []), ...(hasGit ? ['.git'] : [])];
     return [{ folder, names, why: 'it is in a folder of git' }];
   });
+  const unusual = files.filter(
+    (one) => one.isUnusual && !keys.has(fileKey(one)) && !isGuarded(join(one.folder, one.name)),
+  );
+  const effect = 'git would write through it to another file';
+  const why = 'it is a link, or another entry that git does not create';
+  if (unusual.length <= maxUnusual)
+    return [
+      ...repositories,
+      ...unusual.map(({ folder, name }) => ({
+        folder,
+        names: [name],
+        isHidden: true,
+        effect,
+        why,
+      })),
+    ];
+  const full = gitFolders.filter((git) => unusual.some(({ folder }) => isInside(git, folder)));
+  return full.map((git) => {
+    const many = `it has more than ${maxUnusual} links`;
+    return { folder: dirname(git), names: [basename(git)], effect, why: many };
+  });
+}
+
+function fileKey({ folder, name, id }: FoundFile): string {
+  return `${join(folder, name)} ${id}`;
 }
 
 function keyOf({ folder, isBare, hasGit }: FoundRepository): string {

@@ -1,8 +1,15 @@
 import { join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
+import { isBelow } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { changedIndexes, type Indexes, indexesOf } from './changed-indexes.ts';
-import { innerBefore, newInnerRisks, surveyInner } from './inner-git-folders.ts';
+import {
+  gitFolderSearch,
+  type InnerBefore,
+  innerBefore,
+  newInnerRisks,
+  surveyInner,
+} from './inner-git-folders.ts';
 import {
   isKnown,
   type JudgeOptions,
@@ -20,7 +27,8 @@ import {
   type Risk,
   removeRisk,
 } from './remove-risk.ts';
-import { type FoundRepositories, RepositorySearch } from './repository-search.ts';
+import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
+import { commonFolderOf } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -65,12 +73,17 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const gitFolders = [...before.keys()];
-  const inner = options.inner ?? new RepositorySearch({ searchesPackages: true });
+  // A linked worktree writes to its common folder too.
+  const gitFolders = [
+    ...new Set([...before.keys()].flatMap((git) => [git, commonFolderOf(git)])),
+  ].filter((git) => isBelow(root, git));
+  const inner = options.inner ?? gitFolderSearch();
   const surveyGit = () => surveyInner(root, gitFolders, inner);
   const earlier = surveyGit().then(innerBefore);
+  const innerRisks = (now: FoundRepositories, known: InnerBefore) =>
+    newInnerRisks(now, known, options.guarded, gitFolders);
   const findAny = async () => {
-    const risky = newInnerRisks(await surveyGit(), await earlier, options.guarded);
+    const risky = innerRisks(await surveyGit(), await earlier);
     if (risky.length > 0) return risky;
     const all = search.survey(root);
     const begun = risksOfBegun(before, options);
@@ -140,9 +153,9 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       let problems: readonly string[] = [];
       const checks = [
         async () => {
-          const git = await surveyGit();
+          const git = await surveyAll(root, surveyGit);
           const known = await earlier;
-          await remove(newInnerRisks(git, known, options.guarded));
+          await remove(innerRisks(git, known));
           if (!known.hasProblem) problems = problemOf(git);
         },
         async () => remove(await changedIndexes(options, before)),

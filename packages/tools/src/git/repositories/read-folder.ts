@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { lstatSync, readdirSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { errorCodeOf } from '../../contract/workspace-error.ts';
@@ -98,19 +98,29 @@ export interface ReadFolder {
   readonly hasPackages: boolean;
   /** The paths of the inner folders whose names are not valid UTF-8. */
   readonly oddNames: readonly Buffer[];
+  /** The files and links. Undefined if nobody asked for them. */
+  readonly files?: readonly ReadFile[] | undefined;
+}
+
+/** An entry of a folder that is not a folder. */
+export interface ReadFile {
+  readonly name: string;
+  /** A text that no other file at this path has. */
+  readonly id: string;
+  /** True if git never writes such an entry: a link, a file with several names, a socket, a pipe or a device. */
+  readonly isUnusual: boolean;
 }
 
 /**
  * Reads a folder, or returns the known data if the folder has not changed. It compares the ctime, because no
  * command can set the ctime. Returns undefined if the folder no longer exists, or if it belongs to a
- * different user who denies access. `foldsNames` tells whether the file system ignores letter case. Then git also uses
- * `.GIT`. Default: the function checks whether the usual spelling of such a name exists.
+ * different user who denies access.
  */
 export function readFolder(
   path: string,
   known: ReadFolder | undefined,
   settledAfterMs: number,
-  foldsNames?: boolean,
+  { foldsNames, readsFiles = false }: ReadOptions = {},
 ): ReadFolder | undefined {
   try {
     const now = Date.now();
@@ -134,10 +144,60 @@ export function readFolder(
       inner,
       hasPackages: folders.includes(packagesName),
       oddNames: inner.some((name) => name.includes('\uFFFD')) ? oddNamesIn(path) : [],
+      files: readsFiles ? filesOf(path, entries) : undefined,
     };
   } catch (error) {
     if (isOutOfReach(path, error)) return undefined;
     throw unreadableFolder(path, error);
+  }
+}
+
+/** Options of `readFolder`. */
+interface ReadOptions {
+  /**
+   * True if the file system ignores letter case. Then git also uses `.GIT`. Default: the function checks whether the
+   * usual spelling of such a name exists.
+   */
+  readonly foldsNames?: boolean | undefined;
+  /** True to read the data of the files too. Default: false. */
+  readonly readsFiles?: boolean | undefined;
+}
+
+/** The folders in which `git clone --local` and git LFS create files with several names. */
+const objectFolder =
+  /\/objects(?:\/(?:pack|info(?:\/commit-graphs)?|[0-9a-f]{2}(?:\/[0-9a-f]{2})?))?$/;
+
+function filesOf(path: string, entries: readonly Dirent[]): readonly ReadFile[] {
+  const isObjects = objectFolder.test(path);
+  return entries.flatMap((entry) => {
+    const { name } = entry;
+    if (entry.isDirectory() || (isObjects && entry.isFile()) || isForeign(path, entry)) return [];
+    const found = lstatSync(join(path, name), { bigint: true, throwIfNoEntry: false });
+    if (found === undefined || found.isDirectory()) return [];
+    const { ino, nlink, ctimeNs } = found;
+    if (found.isFile()) return [{ name, id: `${ino}`, isUnusual: nlink > 1n }];
+    return [{ name, id: `${ino} ${ctimeNs}`, isUnusual: true }];
+  });
+}
+
+/**
+ * True for the entries of other programs that git does not use: the locks of Emacs, the socket of git's own file
+ * monitor, and the link with which `git init` tests the file system.
+ */
+function isForeign(path: string, entry: Dirent): boolean {
+  const { name } = entry;
+  if (entry.isSocket()) return name === 'fsmonitor--daemon.ipc';
+  if (!entry.isSymbolicLink()) return false;
+  return (
+    name.startsWith('.#') || (/^t\w{6}$/.test(name) && targetOf(join(path, name)) === 'testing')
+  );
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
   }
 }
 

@@ -9,6 +9,10 @@ export interface Risk {
   /** The names of the entries to rename. After that, git runs no programs of this folder. */
   readonly names: readonly string[];
   readonly why: string;
+  /** What git would do. Default: git would run programs of the repository. */
+  readonly effect?: string | undefined;
+  /** True if the new name starts with a dot. Then git cannot use it as the name of a branch. Default: false. */
+  readonly isHidden?: boolean | undefined;
 }
 
 /**
@@ -32,14 +36,17 @@ async function permitOwner(folder: string): Promise<boolean> {
   return true;
 }
 
+/** Maximum length of a name in Linux, in bytes. */
+const maxNameBytes = 255;
+
 /**
  * Renames an entry and returns the new name. Returns undefined if the entry does not exist. A command may
  * have made the folder read-only. If the rename fails, the permissions are restored, and the rename is
  * repeated.
  */
-async function renameIn(at: Folder, name: string): Promise<string | undefined> {
-  // Git has chosen the old name, so it is short.
-  const [away] = keptNames(name);
+async function renameIn(at: Folder, name: string, prefix = ''): Promise<string | undefined> {
+  const [whole, cut] = keptNames(prefix + name);
+  const away = Buffer.byteLength(whole) > maxNameBytes ? cut : whole;
   const attempt = () => rename(at.pathOf(name), at.pathOf(away));
   const failure = await attempt().then(
     () => undefined,
@@ -108,10 +115,12 @@ export function describeRemoved({ renamed, failed }: Removed): readonly string[]
   ];
 }
 
+const runsPrograms = 'git would run programs of a repository that the command created';
+
 /** Renames the risky entries, and adds a sentence about the result. */
 export async function removeRisk(
   root: string,
-  { folder, names, why }: Risk,
+  { folder, names, why, effect = runsPrograms, isHidden = false }: Risk,
   removed: Removed,
 ): Promise<void> {
   const shown = relative(root, folder);
@@ -119,16 +128,16 @@ export async function removeRisk(
     const renamed: string[] = [];
     await within(root, folder, async (at) => {
       for (const name of names) {
-        const away = await renameIn(at, name);
+        const away = await renameIn(at, name, isHidden ? '.' : '');
         if (away !== undefined) renamed.push(`${name} to ${away}`);
       }
     });
     removed.renamed.push(
-      `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because git would run programs of a repository that the command created: ${why}. Tell the user`,
+      `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because ${effect}: ${why}. Tell the user`,
     );
   } catch {
     removed.failed.push(
-      `The command created a repository in ${shown} that makes git run programs: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
+      `The command created ${names.join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
     );
   }
 }

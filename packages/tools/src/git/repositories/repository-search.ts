@@ -4,6 +4,7 @@ import { SandboxError } from '../../contract/sandbox.ts';
 import {
   hasRepository,
   packagesName,
+  type ReadFile,
   type ReadFolder,
   readFolder,
   unlistedFolder,
@@ -42,6 +43,13 @@ interface SearchOptions {
    * there, but a command can. Default: false.
    */
   readonly skipsObjects?: boolean | undefined;
+  /** If true, the search also returns the files of the folders. Default: false. */
+  readonly readsFiles?: boolean | undefined;
+}
+
+/** A file or a link in a folder. */
+export interface FoundFile extends ReadFile {
+  readonly folder: string;
 }
 
 /** The result of a search. */
@@ -52,6 +60,8 @@ export interface FoundRepositories {
   readonly packages: readonly string[];
   /** Folders of this user that cannot be listed. */
   readonly unlisted: readonly string[];
+  /** The files and links of all folders, if the search reads them. */
+  readonly files: readonly FoundFile[];
   /** True if the search stopped because it found too many repositories. The others are unknown. */
   readonly isCut: boolean;
   /** The reason why the search may have missed repositories. Undefined if it found all. */
@@ -75,6 +85,7 @@ export class RepositorySearch {
   readonly #maxFolders: number;
   readonly #searchesPackages: boolean;
   readonly #skipsObjects: boolean;
+  readonly #readsFiles: boolean;
   readonly #indexes = new IndexReader();
 
   constructor(options: SearchOptions = {}) {
@@ -82,6 +93,7 @@ export class RepositorySearch {
     this.#maxFolders = options.maxFolders ?? 50_000;
     this.#searchesPackages = options.searchesPackages ?? false;
     this.#skipsObjects = options.skipsObjects ?? false;
+    this.#readsFiles = options.readsFiles ?? false;
   }
 
   /**
@@ -127,6 +139,7 @@ export class RepositorySearch {
     const found: FoundRepository[] = [];
     const packages: string[] = [];
     const unlisted: string[] = [];
+    const files: FoundFile[] = [];
     const folders = [...starts];
     // Submodules are searched first. Git reads them through the outer repository, so a large number of
     // folders must not hide a submodule.
@@ -143,6 +156,7 @@ export class RepositorySearch {
       yield;
       read.set(path, folder);
       const { isBare, hasGit, oddNames } = folder;
+      for (const file of folder.files ?? []) files.push({ folder: path, ...file });
       if (path !== root && (isBare || hasGit)) found.push({ folder: path, isBare, hasGit });
       if (found.length > maxRepositories) problem ??= tooManyRepositories(root);
       if (found.length > maxFound) break;
@@ -157,7 +171,7 @@ export class RepositorySearch {
       if (folder.hasPackages && !this.#searchesPackages) packages.push(join(path, packagesName));
     }
     this.#known = read;
-    return { found, packages, unlisted, isCut: found.length > maxFound, problem };
+    return { found, packages, unlisted, files, isCut: found.length > maxFound, problem };
   }
 
   /** Starts a check of indexes. See `IndexReader.startCheck`. */
@@ -177,7 +191,9 @@ export class RepositorySearch {
 
   #read(path: string, report: (error: SandboxError) => void): ReadFolder | undefined {
     try {
-      return readFolder(path, this.#known.get(path), this.#settledAfterMs);
+      return readFolder(path, this.#known.get(path), this.#settledAfterMs, {
+        readsFiles: this.#readsFiles,
+      });
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
       report(error);

@@ -6,10 +6,16 @@ import { isQuietGitConfig } from '../quiet-config.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFile } from '../read-regular-file.ts';
 import { riskOfAnyBegun } from './begun-work.ts';
-import { innerRepositories } from './inner-git-folders.ts';
+import { readGitContent } from './inner-git-folders.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { placesInSettings, userConfigFiles } from './settings-places.ts';
-import { gitFolderOf, readCommonFolder, readGitFolder, realPath } from './submodules.ts';
+import {
+  commonFolderOf,
+  gitFolderOf,
+  readCommonFolder,
+  readGitFolder,
+  realPath,
+} from './submodules.ts';
 
 interface SettingsOptions {
   /** The real path of the workspace. */
@@ -95,8 +101,7 @@ export async function riskOfBare(folder: string, options: GitOptions): Promise<s
   if (why !== undefined) return why;
   if (search.readIndex(folder).submodules === undefined) return 'its index cannot be checked';
   if (await hasHiddenWorktree(folder, root)) return elsewhere;
-  // Git accepts this folder as the inner repository of another one.
-  return readCommonFolder(folder) === undefined ? riskOfInner(folder, options) : undefined;
+  return riskOfInner(folder, options);
 }
 
 /**
@@ -105,7 +110,13 @@ export async function riskOfBare(folder: string, options: GitOptions): Promise<s
  */
 async function riskOfInner(git: string, options: GitOptions): Promise<string | undefined> {
   try {
-    for (const { folder, owner, isUsual } of await innerRepositories(git)) {
+    const { inner, unusual } = await readGitContent(git);
+    const shared = commonFolderOf(git);
+    const others = shared === git ? undefined : (await readGitContent(shared)).unusual;
+    const entry = unusual ?? others;
+    if (entry !== undefined)
+      return `its ${entry} is a link, or another entry that git does not create`;
+    for (const { folder, owner, isUsual } of inner) {
       const name = relative(git, folder);
       const common = readCommonFolder(folder);
       const isLinked =

@@ -124,9 +124,12 @@ test.for([
 ] as const)('18.107: a repository with the names %j is found', ([names, found]) => {
   const folder = temporaryFolder();
   for (const name of names) mkdirSync(join(folder, name));
-  expect(readFolder(folder, undefined, 0, true)).toMatchObject(found);
+  expect(readFolder(folder, undefined, 0, { foldsNames: true })).toMatchObject(found);
   // Git on Linux does not use such names.
-  expect(readFolder(folder, undefined, 0, false)).toMatchObject({ hasGit: false, isBare: false });
+  expect(readFolder(folder, undefined, 0, { foldsNames: false })).toMatchObject({
+    hasGit: false,
+    isBare: false,
+  });
 });
 
 test.for([
