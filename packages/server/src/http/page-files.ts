@@ -194,14 +194,16 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
 
 /** Returns the headers that restrict the actions of a file in the browser. */
 function policyOf(path: string, bytes: Buffer): Readonly<Record<string, string>> {
-  if (!path.startsWith('/frames/')) return { 'content-security-policy': contentSecurityPolicy };
+  // A DNS lookup would reveal to the owner of the name that a user has read the content.
+  const noLookups = { 'x-dns-prefetch-control': 'off' };
+  if (!path.startsWith('/frames/'))
+    return { 'content-security-policy': contentSecurityPolicy, ...noLookups };
   // Only this frame loads pictures from other servers. The page creates the frame only after the user has
   // agreed.
   const pictures = path === '/frames/picture.html' ? 'https:' : undefined;
   return {
     'content-security-policy': framePolicy(scriptHashes(bytes), { pictures }),
-    // A DNS lookup would reveal to the owner of the name that a user has read the content.
-    'x-dns-prefetch-control': 'off',
+    ...noLookups,
   };
 }
 

@@ -4,6 +4,7 @@ import { cellWidth } from '../../text/cells/cell-width.ts';
 import { clipLines } from '../../text/cells/clip-text.ts';
 import { withoutStyles } from '../../text/cells/printable.ts';
 import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
+import { openHead } from '../../text/diff/parse-diff.ts';
 import type { CardResult, ToolCard } from '../contract/tool-card.ts';
 import { formatCount } from './format-amounts.ts';
 import { clipEach, type Look, withTone, wrapText } from './look.ts';
@@ -133,7 +134,7 @@ function diffLines({ width, theme }: Look, diff: string): readonly string[] {
 export function inputDiff(name: string, input: JsonValue | undefined): string | undefined {
   const fields = (input ?? {}) as Readonly<Record<string, JsonValue | undefined>>;
   if (name === 'write' && typeof fields['content'] === 'string')
-    return prefixLines('+', fields['content']);
+    return `${openHead}\n${prefixLines('+', fields['content'])}`;
   if (name !== 'edit' || !Array.isArray(fields['edits'])) return undefined;
   return fields['edits'].map((edit) => editDiff(edit as EditFields)).join('\n');
 }
@@ -160,7 +161,7 @@ interface EditFields {
 
 function editDiff({ old_text: before, new_text: after }: EditFields): string {
   if (typeof before !== 'string' || typeof after !== 'string') return '';
-  return ['@@ @@', prefixLines('-', before), prefixLines('+', after)]
+  return [openHead, prefixLines('-', before), prefixLines('+', after)]
     .filter((part) => part !== '')
     .join('\n');
 }

@@ -9,6 +9,8 @@ export interface DiffRow {
 }
 
 const hunkHead = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+/** The head of a hunk without numbers. All lines up to the next head belong to it. */
+export const openHead = '@@ @@';
 const fileHead = /^(?:---|\+\+\+|diff |Index: |===)/;
 
 /**
@@ -23,6 +25,10 @@ export function parseDiff(diff: string): readonly DiffRow[] {
 }
 
 function rowOf(line: string, hunk: Hunk): DiffRow {
+  if (line === openHead) {
+    hunk.startOpen();
+    return { kind: 'note', text: line };
+  }
   const head = hunkHead.exec(line);
   if (head !== null) {
     hunk.start(head);
@@ -49,12 +55,24 @@ class Hunk {
   #new = 0;
   #oldEnd = 0;
   #newEnd = 0;
+  #hasEnd = true;
 
   get isOpen(): boolean {
+    return !this.#hasEnd || this.#isCounting;
+  }
+
+  get #isCounting(): boolean {
     return this.#old < this.#oldEnd || this.#new < this.#newEnd;
   }
 
+  startOpen(): void {
+    this.#hasEnd = false;
+    this.#oldEnd = this.#old;
+    this.#newEnd = this.#new;
+  }
+
   start([, oldFrom, oldCount = '1', newFrom, newCount = '1']: RegExpExecArray): void {
+    this.#hasEnd = true;
     this.#old = Number(oldFrom);
     this.#new = Number(newFrom);
     this.#oldEnd = this.#old + Number(oldCount);
@@ -62,7 +80,7 @@ class Hunk {
   }
 
   count(side: 'old' | 'new' | 'both'): { readonly number?: number } {
-    if (!this.isOpen) return {};
+    if (!this.#isCounting) return {};
     const number = side === 'old' ? this.#old : this.#new;
     if (side !== 'new') this.#old++;
     if (side !== 'old') this.#new++;
