@@ -254,6 +254,9 @@ function entryAt(
     const size = name - at + nameLength;
     // One to eight zero bytes follow the name. They make the size a multiple of eight.
     const end = at + (size - (size % 8) + 8);
+    // Other bytes would be an extension for a reader of another size of hashes.
+    for (let byte = name + nameLength; byte < end; byte++)
+      if (index.readUInt8(byte) !== 0) throw new RangeError('an entry without zeros at its end');
     return { nameLength, nameStart: name, addedLength: nameLength, end, isSkipped };
   }
   // In version 4, this number tells how many bytes to remove from the end of the previous name.

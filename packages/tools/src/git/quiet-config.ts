@@ -26,11 +26,14 @@ export const otherMachine: RegExp =
  * clone`, `git remote`, `git branch` and `git submodule`. A section whose name ends with ` *` has a subsection.
  */
 export const quietSettings: Settings = {
-  core: words(
-    `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol
+  core: {
+    repositoryformatversion: /^[01]$/,
+    ...words(
+      `filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol
       safecrlf abbrev quotepath sparsecheckout sparsecheckoutcone untrackedcache preloadindex commitgraph
       multipackindex longpaths fscache compression bigfilethreshold`,
-  ),
+    ),
+  },
   'remote *': {
     url: address,
     pushurl: address,
@@ -87,6 +90,17 @@ export const partialSettings: Settings = {
   'remote *': { promisor: word, url: otherMachine },
 };
 
+/**
+ * The extensions of the format of a repository, with the versions of the format for which git writes them. For other
+ * versions, git ignores some of them, for example the size of the hashes.
+ */
+const extensionVersions: ReadonlyMap<string, RegExp> = new Map([
+  ['objectformat', /^1$/],
+  ['refstorage', /^1$/],
+  ['worktreeconfig', /^[01]$/],
+  ['partialclone', /^[01]$/],
+]);
+
 /** The settings that git writes several times. */
 const severalTimes: ReadonlySet<string> = new Set([
   ...['remote *.url', 'remote *.pushurl', 'remote *.fetch', 'branch *.merge', 'submodule.active'],
@@ -130,7 +144,9 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
   const seen = new Set<string>();
   let section = '';
   let subsection: string | undefined;
-  return lines.every((line) => {
+  let formatVersion = '';
+  const extensions: string[] = [];
+  const isQuiet = lines.every((line) => {
     if (/^[\t ]*(?:[#;].*)?$/.test(line)) return true;
     const header = /^\[([A-Za-z]+)(?: "([^"\\]*)")?\]$/.exec(line);
     if (header !== null) {
@@ -146,7 +162,10 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
     const place = `${section}.${key} ${subsection ?? ''}`;
     if (seen.has(place) && !severalTimes.has(id)) return false;
     seen.add(place);
+    if (id === 'core.repositoryformatversion') formatVersion = value;
+    if (section === 'extensions') extensions.push(key);
     if (id === 'core.worktree') return /^[\w.][\w./-]*$/.test(value) && isWorktree(value);
     return formOf(section, key)?.test(value) === true;
   });
+  return isQuiet && extensions.every((key) => extensionVersions.get(key)?.test(formatVersion));
 }

@@ -4,6 +4,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { entryOf } from '../../workspace/real-form.ts';
 import { type IndexParts, indexPaths, sharedIndexName, submodulePaths } from '../git-index.ts';
+import type { HashBytes } from '../index-form.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFileSync } from '../read-regular-file.ts';
 
@@ -171,7 +172,7 @@ export class IndexReader {
     const files = [path, ...shared, ...settings];
     const isSettled = files.every((file) => changedAt(file) < settled);
     const submodules =
-      format === undefined ? [] : index && readPaths(index, shared, format, submodulePaths);
+      before === '' ? [] : index && format && readPaths(index, shared, format, submodulePaths);
     const read = { stamp, files, isSettled, submodules, seen: `${stamp} ${seenSettings}` };
     if (this.#known.size >= maxKept) this.#known.clear();
     this.#known.set(git, read);
@@ -193,6 +194,7 @@ export function trackedPaths(
   const index = readRegularFileSync(path, maxIndexBytes);
   if (index === undefined) return undefined;
   const format = formatOf(settingsOf(git));
+  if (format === undefined) return undefined;
   return readPaths(index, sharedIndexes(git, index, format), format, pathsIn);
 }
 
@@ -212,15 +214,31 @@ function settingsOf(git: string): readonly string[] {
 
 type IndexFormat = Omit<IndexParts, 'shared'>;
 
-function formatOf([, ...files]: readonly string[]): IndexFormat {
-  const settings = files.flatMap((file) =>
+/** Returns the format of an index. Returns undefined if git may read the index in another format. */
+function formatOf([, ...files]: readonly string[]): IndexFormat | undefined {
+  const [common = [], own = []] = files.map((file) =>
     readGitSettings(readRegularFileSync(file, maxSettingsBytes)?.toString('utf8') ?? ''),
   );
+  const hashBytes = hashBytesOf(common);
+  const mayFold = [...common, ...own].some(
+    ({ section, key }) => section === 'index' && key === 'sparse',
+  );
+  // No command can change the settings of a repository that exists.
+  return hashBytes && { hashBytes, mayFold };
+}
+
+/**
+ * Returns the size of the hashes of a repository. Git uses long hashes only in version 1 of the format. It ignores the
+ * setting `extensions.objectFormat` in a repository without a version.
+ */
+function hashBytesOf(settings: ReturnType<typeof readGitSettings>): HashBytes | undefined {
   const valuesOf = (name: string) =>
     settings.flatMap(({ section, key, value }) => (`${section}.${key}` === name ? [value] : []));
-  const isLong = valuesOf('extensions.objectformat').some((value) => value !== 'sha1');
-  // No command can change the settings of a repository that exists.
-  return { hashBytes: isLong ? 32 : 20, mayFold: valuesOf('index.sparse').length > 0 };
+  const formats = valuesOf('extensions.objectformat');
+  if (formats.every((format) => format === 'sha1')) return 20;
+  const versions = valuesOf('core.repositoryformatversion');
+  const isLong = formats.join() === 'sha256' && versions.join() === '1';
+  return isLong ? 32 : undefined;
 }
 
 function readPaths(
