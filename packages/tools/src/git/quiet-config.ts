@@ -40,7 +40,6 @@ export const quietSettings: Settings = {
     fetch: anyText,
     tagopt: /^--(?:no-)?tags$/,
     'gh-resolved': /^[\w./-]+$/,
-    partialclonefilter: /^[\w:=.+%/-]+$/,
     ...words('prune prunetags mirror'),
   },
   'branch *': {
@@ -87,7 +86,8 @@ export const quietSettings: Settings = {
  */
 export const partialSettings: Settings = {
   extensions: { partialclone: /^[\w./-]+$/ },
-  'remote *': { promisor: word, url: otherMachine },
+  // For git, a remote with a filter is the remote of a partial clone, even without `promisor`.
+  'remote *': { promisor: word, partialclonefilter: /^[\w:=.+%/-]+$/, url: otherMachine },
 };
 
 /**
@@ -137,7 +137,8 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
   if (/[\x00-\x08\x0b-\x1f\x7f]/.test(config)) return false;
   const lines = config.split('\n');
   if (lines.length > maxLines) return false;
-  const usesParts = isPartial && /^\t(?:promisor|partialclone) = /im.test(config);
+  const usesParts =
+    isPartial && /^\t(?:promisor|partialclone|partialclonefilter) = /im.test(config);
   const formOf = (section: string, key: string) =>
     (usesParts ? formIn(partialSettings, section, key) : undefined) ??
     formIn(quietSettings, section, key);

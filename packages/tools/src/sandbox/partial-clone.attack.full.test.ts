@@ -23,6 +23,7 @@ const settings = {
   both: '[extensions]\\n\\tpartialclone = origin\\n[remote "origin"]\\n\\tpromisor = true\\n',
   extension: '[extensions]\\n\\tpartialclone = origin\\n[remote "origin"]\\n',
   remote: '[remote "origin"]\\n\\tpromisor = true\\n',
+  filter: '[remote "origin"]\\n\\tpartialclonefilter = blob:none\\n',
 };
 const attack = (port: number, config: string) =>
   [
@@ -42,7 +43,7 @@ const repository = { '.git/HEAD': own, '.git/config': '', '.git/objects/x': '', 
 
 describe.for(sandboxUsers)('as %s', (user) => {
   test.for(Object.entries(settings))(
-    '18.91: attack: git status sends a secret to the remote of a partial clone (%s)',
+    '18.91, 18.1119: attack: git status sends a secret to the remote of a partial clone (%s)',
     async ([, config], context) => {
       const agent = await attackAgent(user, context);
       agent.write(agent.workspace, repository);

@@ -69,12 +69,15 @@ test.for([
 });
 
 test.for(['/srv/a', '../a', 'file:///srv/a', 'a@b/c'])(
-  '18.956: attack: a partial clone requests its missing objects from the folder %s',
+  '18.956, 18.1119: attack: a partial clone requests its missing objects from the folder %s',
   async (url) => {
-    const config = `${remote(url)}\tpromisor = true\n\tpartialclonefilter = blob:none\n`;
-    expect(await riskOf(config, { network: true })).toContain('not known to be harmless');
-    const other = config.replace(url, 'https://example.com/a.git');
-    expect(await riskOf(other, { network: true })).toBeUndefined();
+    for (const lines of ['\tpromisor = true\n', '\tpartialclonefilter = blob:none\n']) {
+      const config = `${remote(url)}${lines}`;
+      expect(await riskOf(config, { network: true })).toContain('not known to be harmless');
+      const other = config.replace(url, 'https://example.com/a.git');
+      expect(await riskOf(other, { network: true })).toBeUndefined();
+      expect(await riskOf(other)).toContain('not known to be harmless');
+    }
   },
 );
 
