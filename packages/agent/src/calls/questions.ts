@@ -6,6 +6,7 @@ import {
   textHash,
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
+import type { Guardrail } from '../contract/guardrail.ts';
 import type { CallState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, Tool } from '../contract/tool.ts';
@@ -171,7 +172,10 @@ export class Questions {
    * only a denial has an effect. A user cannot approve a call that the policy denies.
    */
   async #decideOnChange(call: CheckedToolCall): Promise<PolicyDecision> {
-    const reason = reasonAgainstChange(call) ?? (await this.#guardrailAgainst(call));
+    const reason =
+      reasonAgainstChange(call) ??
+      (await this.#guardrailAgainst(call)) ??
+      (await this.#inputGuardrailAgainst(call));
     return reason === undefined
       ? this.#approvals.askPolicy(call, true)
       : { decision: 'deny', reason };
@@ -193,11 +197,27 @@ export class Questions {
       // If the guardrail requires a person's approval, no further question is needed. A person has just
       // approved the new input.
       if (judged?.verdict === 'pass' || judged?.verdict === 'ask') continue;
-      const why = judged?.reason === undefined ? '' : `: ${judged.reason}`;
-      return `the guardrail ${guardrail.name} does not pass the new input${why}`;
+      return notPassed(guardrail, judged?.reason);
     }
     return undefined;
   }
+
+  /**
+   * Checks the user's new input with the input guardrails if the tool sends it to a model. They check the result of
+   * the call too, but only after that model has read the input.
+   */
+  async #inputGuardrailAgainst({ tool, call }: CheckedToolCall): Promise<string | undefined> {
+    const input = this.#calls.questionState(call)?.answer?.input;
+    if (input === undefined || !(tool.startsSession || tool.checksAnswers)) return undefined;
+    const { inputRefusal } = await import('../guardrails/check-answer.ts');
+    const refused = await inputRefusal(this.#context, this.#at, input);
+    return refused && notPassed(refused.guardrail, refused.verdict?.reason);
+  }
+}
+
+function notPassed({ name }: Guardrail, reason: string | undefined): string {
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return `the guardrail ${name} does not pass the new input${why}`;
 }
 
 /** Waits for the user's answers to questions. */

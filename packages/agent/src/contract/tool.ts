@@ -75,8 +75,8 @@ export interface Tool extends TypedTool {
    */
   readonly runsAnyName?: true | undefined;
   /**
-   * True if the tool sends the answers to its forms to a model. Input guardrails then check an answer before
-   * the tool gets it. Default: they check the result of the tool.
+   * True if the tool sends the answers to its forms and changed arguments to a model. Input guardrails then
+   * check them before the tool gets them. Default: they check the result of the tool.
    */
   readonly checksAnswers?: true | undefined;
   /** Set if a client runs the tool and sends its output. The run then never calls `execute`. */
