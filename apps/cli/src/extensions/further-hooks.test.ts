@@ -132,6 +132,20 @@ test('23: SessionStart runs again with the first message after a compaction', as
   expect(requestText(extended, -1).match(/RULES\.md/g)?.length).toBeGreaterThan(0);
 });
 
+test('18.1157: a Stop hook does not run on the summary of a compaction', async () => {
+  const extended = await extendedAgent(hook('Stop', ''), [
+    ...Array.from({ length: 8 }, (_, index) => `Answer ${index}.`),
+    ...['A summary.', 'On.'],
+  ]);
+  for (let turn = 0; turn < 8; turn++) await run(extended, `Question ${turn}`);
+  const going = extended.built.agent.run('Last', { session });
+  await going.compact();
+  await going.result;
+  expect(requestText(extended, -1)).toContain('A summary.');
+  const last = seen(extended).map((input) => input['last_assistant_message']);
+  expect(last.slice(-2)).toEqual(['Answer 7.', 'On.']);
+});
+
 test('23: a Python hook of the user imports modules beside its script, and none of the project', async () => {
   const python = (text: string) => `import json, sys\n${text}`;
   const extended = await extendedAgent(

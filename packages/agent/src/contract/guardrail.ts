@@ -54,11 +54,14 @@ export interface CheckedInput {
 export interface CheckedOutput {
   /** The text of the answer. */
   readonly text: string;
-  /** The structured value, if the agent has an `output` schema. It has not been validated yet. */
+  /**
+   * The structured value, if the agent has an `output` schema. It has not been validated yet. A summary has no
+   * value.
+   */
   readonly value?: JsonValue | undefined;
   /** The answer, after the changes of earlier guardrails. */
   readonly item: Item;
-  /** False if the answer has tool calls, because the run then continues after this answer. */
+  /** False if the answer has tool calls or is the summary of a compaction, because the run then continues. */
   readonly isFinal: boolean;
 }
 

@@ -51,7 +51,9 @@ export function checkedOutput(item: Item): CheckedOutput {
   // A model can write a text before the value.
   const text = [joinText(parts), ...values].filter((one) => one !== '').join('\n');
   const hasCalls = parts.some(({ kind }) => kind === 'tool_call');
-  return { text, item, isFinal: !hasCalls, ...(value !== undefined && { value }) };
+  // A summary is a `context` item. The run continues after it.
+  const isFinal = !hasCalls && item.kind !== 'context';
+  return { text, item, isFinal, ...(value !== undefined && { value }) };
 }
 
 /**
