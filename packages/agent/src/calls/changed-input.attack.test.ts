@@ -74,6 +74,42 @@ test('a changed input that the policy asks about runs, because it was approved',
   expect(ran).toEqual([{ path: 'b.txt' }]);
 });
 
+test.each(['b.txt', 'a.txt'])(
+  '18.1141: attack: a changed input leads to a file that no question showed: %s',
+  async (path) => {
+    const { ran, script, options } = setUp();
+    // `link` is set when a program replaces the file `a.txt` by a link, while the question is open.
+    const link = new Map<string, string>();
+    const stage = createTestAgent(script, {
+      ...options,
+      approve: ({ input }) => {
+        const { path: given } = input as { readonly path: string };
+        return { decision: 'ask', judged: `/folder/${link.get(given) ?? given}` };
+      },
+    });
+    const run = stage.agent.run('Go', { session });
+    await stage.until('approval_asked');
+    link.set('a.txt', '../outside.txt');
+    await run.approve(c1, { input: { path, content: 'x' } });
+    expect(resultTexts((await stage.end(run)).items)).toEqual([
+      expect.stringMatching(/changed the input.*about \/folder\/a\.txt.*Make the call again/),
+    ]);
+    expect(ran).toEqual([]);
+    expect(await problemsLeftIn(stage.log)).toEqual([]);
+  },
+);
+
+test('18.1141: a changed input for the file of the question runs', async () => {
+  const { ran, script, options } = setUp();
+  const approve = () => ({ decision: 'ask', judged: '/folder/a.txt' }) as const;
+  const stage = createTestAgent(script, { ...options, approve });
+  const run = stage.agent.run('Go', { session });
+  await stage.until('approval_asked');
+  await run.approve(c1, { input: { path: './a.txt' } });
+  await stage.end(run);
+  expect(ran).toEqual([{ path: './a.txt' }]);
+});
+
 /** Each call has its own rule, as with exact rules of a policy. */
 function setUpRules() {
   const ran: unknown[] = [];

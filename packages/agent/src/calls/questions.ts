@@ -109,7 +109,7 @@ export class Questions {
     if (asked === undefined) return undefined;
     const { judged } = await this.#approvals.policyDecision(ready);
     if (judged === undefined || asked === judged) return undefined;
-    return `It was not run: the question to the user was about ${asked || 'an unknown path'}, and the call would now use ${judged || 'an unknown path'}. Make the call again, so that the user is asked again.`;
+    return `It was not run: the question to the user was about ${nameOf(asked)}, and the call would now use ${nameOf(judged)}. Make the call again, so that the user is asked again.`;
   }
 
   /** Resumes the call that waits for the user's answer with this id. */
@@ -139,10 +139,11 @@ export class Questions {
     const policy = await raceAbort(deciding, this.#stop);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
-    // `judged` is the text that the policy decided on. The question showed this text to the user. If the
-    // user changed the input, the policy decided again, and only its second text is about the new input.
-    const about = isChanged ? policy.judged : (judged ?? policy.judged);
-    return { ...allowed, judged: about, basis: answer.basis };
+    // `judged` is the text that the policy decided on, such as the real path. The question showed this text to the
+    // user. A changed input must not lead to something that no question showed.
+    if (isChanged && policy.judged !== judged)
+      return refusal('invalid', changedText(judged, policy.judged));
+    return { ...allowed, judged: judged ?? policy.judged, basis: answer.basis };
   }
 
   /**
@@ -218,6 +219,14 @@ export class Questions {
 function notPassed({ name }: Guardrail, reason: string | undefined): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   return `the guardrail ${name} does not pass the new input${why}`;
+}
+
+function changedText(asked: string | undefined, now: string | undefined): string {
+  return `It was not run: the user changed the input, so that the call would now use ${nameOf(now)}, but the question to the user was about ${nameOf(asked)}. Make the call again with the path that the user wants, so that the user is asked about it.`;
+}
+
+function nameOf(judged: string | undefined): string {
+  return judged || 'an unknown path';
 }
 
 /** Waits for the user's answers to questions. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@millrace/core';
-import type { PermissionRule } from '@millrace/tools';
+import type { ChangePreview, PermissionRule } from '@millrace/tools';
 import { keysForPrompt } from '../../input/answer/answer-guard.ts';
 import type { Key } from '../../input/keys/key.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
@@ -109,22 +109,39 @@ export class ApprovalAnswers {
   }
 
   /**
-   * Creates a text field in which the user changes the input. The dialog shows the changed call
-   * before it runs.
+   * Creates a text field in which the user changes the input. The dialog shows the changed call, with its own
+   * preview, before it runs. The policy has judged only the path of the question, so a call of a file tool must
+   * keep this path.
    */
   changeInput(dialog: ApprovalDialog): SideInput {
     const { approval } = dialog;
     return changedInputInput(approval, (input: JsonValue) => {
-      // The preview was computed for the old input, so it is removed. The reason and the real path are removed if
-      // they are about a different path.
       const isSamePath = pathOf(input) === pathOf(approval.input);
-      const { reason, judged } = isSamePath ? approval : {};
-      const changed = { ...approval, input, reason, judged };
-      const request = { ...dialog, preview: undefined, approval: changed };
-      this.#open(approval, confirmChanged(request), () =>
-        this.#submit(approval, () => this.#options.approve(approval, { input })),
-      );
+      if (!isSamePath && approval.judged !== undefined) return otherPathText(approval);
+      // The reason is about the path. A command has none, so its reason is about the old command.
+      const reason = isSamePath && pathOf(input) !== undefined ? approval.reason : undefined;
+      this.#openChanged(dialog, { ...approval, input, reason });
+      return undefined;
     });
+  }
+
+  /** Opens the confirmation for a changed call when its preview is computed. */
+  #openChanged(dialog: ApprovalDialog, changed: PendingApproval): void {
+    const { previews, runInBackground, approve } = this.#options;
+    const { approval } = dialog;
+    const { input } = changed;
+    const open = (preview?: ChangePreview) => {
+      const request = { ...dialog, preview, approval: changed };
+      this.#open(approval, confirmChanged(request), () =>
+        this.#approve(request, (basis) => approve(approval, { input, basis })),
+      );
+    };
+    if (!changesFile(changed)) return open();
+    const openWithPreview = async () => {
+      const preview = await previews.renew(changed);
+      if (this.#isStillFirst(approval)) open(preview);
+    };
+    runInBackground(openWithPreview());
   }
 
   /** Opens the confirmation for an answer that allows more than the shown call. */
@@ -163,11 +180,16 @@ export class ApprovalAnswers {
     if (unready.length === 0) return this.#openList(first, waiting, key);
     const open = async () => {
       await Promise.all(unready.map((one) => previews.renew(one)));
-      const [now] = this.#unanswered;
-      const isStillFirst = now !== undefined && approvalKey(now) === approvalKey(first);
-      if (isStillFirst && this.#confirm === undefined) this.#openList(first, waiting, key);
+      if (this.#isStillFirst(first)) this.#openList(first, waiting, key);
     };
     runInBackground(open());
+  }
+
+  /** Returns true if the dialog shows this approval, and no confirmation. */
+  #isStillFirst(approval: PendingApproval): boolean {
+    const [now] = this.#unanswered;
+    const isFirst = now !== undefined && approvalKey(now) === approvalKey(approval);
+    return isFirst && this.#confirm === undefined;
   }
 
   #openList(first: PendingApproval, waiting: readonly PendingApproval[], key: Key): void {
@@ -226,6 +248,10 @@ export class ApprovalAnswers {
 
 function pathOf(input: JsonValue | undefined): JsonValue | undefined {
   return ((input ?? {}) as { readonly path?: JsonValue }).path;
+}
+
+function otherPathText({ input }: PendingApproval): string {
+  return `The path must stay ${revealHidden(String(pathOf(input)))}, because the question is about this path. Deny the call with a reason, so that the model makes a new call`;
 }
 
 function changedText({ name, input }: PendingApproval): string {

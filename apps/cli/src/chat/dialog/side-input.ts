@@ -42,17 +42,17 @@ function reasonIn(typed: string): string | undefined {
 
 /**
  * Returns the text field for a changed input. The user edits a command or the content of a file as
- * plain text, and all other inputs as JSON.
+ * plain text, and all other inputs as JSON. `onChanged` returns a problem with the changed input, or undefined.
  */
 export function changedInputInput(
   { name, input }: PendingApproval,
-  approve: (input: JsonValue) => void,
+  onChanged: (input: JsonValue) => string | undefined,
 ): SideInput {
   const key = plainTextFields.get(name);
   const fields = (input ?? {}) as Readonly<Record<string, JsonValue>>;
   const text = key === undefined ? undefined : fields[key];
   if (key !== undefined && typeof text === 'string')
-    return plainTextInput(key, text, (changed) => approve({ ...fields, [key]: changed }));
+    return plainTextInput(key, text, (changed) => onChanged({ ...fields, [key]: changed }));
   return {
     title: `Input of ${name} as JSON. Enter shows the changed call, Esc goes back.`,
     text: JSON.stringify(input ?? {}, null, 2),
@@ -60,8 +60,7 @@ export function changedInputInput(
     onSubmit: (typed) => {
       const parsed = parseJson(typed);
       if (!parsed.ok) return `Not valid JSON: ${parsed.failure.message}`;
-      approve(parsed.value);
-      return undefined;
+      return onChanged(parsed.value);
     },
   };
 }
@@ -74,7 +73,7 @@ const plainTextFields: ReadonlyMap<string, 'command' | 'content'> = new Map([
 function plainTextInput(
   key: 'command' | 'content',
   before: string,
-  approve: (text: string) => void,
+  onChanged: (text: string) => string | undefined,
 ): SideInput {
   const isCommand = key === 'command';
   // The editor drops a newline at the end, but the file may need it.
@@ -85,10 +84,7 @@ function plainTextInput(
       : 'File content. Enter shows the changed call, Alt-Enter adds a line, Esc goes back.',
     text: before.slice(0, before.length - end.length),
     mayBeEmpty: !isCommand,
-    onSubmit: (text) => {
-      approve(text + end);
-      return undefined;
-    },
+    onSubmit: (text) => onChanged(text + end),
   };
 }
 
