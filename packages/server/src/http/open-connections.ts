@@ -133,7 +133,7 @@ export class OpenStreams {
 }
 
 /** Maximum number of requests that a connection can send before the first of them is answered. */
-const maxRequestsAhead = 100;
+export const maxRequestsAhead = 100;
 
 /**
  * Maximum number of requests sent ahead that the server starts in one turn of the event loop: on connections whose

@@ -221,7 +221,11 @@ test('18.746: attack: the body of a request that waits keeps each of its small c
   const arrived = Promise.withResolvers<IncomingMessage>();
   const listener = new NodeListener({
     ...{ limits: defaultHttpLimits, clock: systemClock, closing: new AbortController().signal },
-    onRequest: arrived.resolve,
+    onRequest: (request) => {
+      // The server parses only bodies of callers that it has accepted.
+      admitConnection(request);
+      arrived.resolve(request);
+    },
   });
   const port = await listener.listen(0, '127.0.0.1');
   const head = 'POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n';

@@ -13,6 +13,8 @@ interface RequestCaller {
 
 /** The connections whose last request came from a caller that the server has accepted. */
 const admittedConnections = new WeakSet<object>();
+/** Called when the server accepts the caller of a connection. */
+const admissions = new WeakMap<object, () => void>();
 /** The limit that applies to a connection. */
 const limits = new WeakMap<object, ConnectionLimit>();
 
@@ -26,6 +28,14 @@ export function admitConnection(source: IncomingMessage | Request, by?: RequestC
   if (!('socket' in source)) return;
   admittedConnections.add(source.socket);
   if (by !== undefined) limits.get(source.socket)?.admit(source, by);
+  const onAdmitted = admissions.get(source.socket);
+  admissions.delete(source.socket);
+  onAdmitted?.();
+}
+
+/** Calls a function when the server accepts the caller of a connection. It replaces an earlier function. */
+export function onceAdmitted(socket: Socket, onAdmitted: () => void): void {
+  admissions.set(socket, onAdmitted);
 }
 
 /** Returns the name of the resources that the caller of a connection can access. Undefined for full access. */

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -7,7 +7,9 @@ import { systemClock } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { rawRequest } from '../../testing/raw-request.ts';
 import { startTestServer } from '../../testing/servers/test-server.ts';
-import { admitConnection, ConnectionLimit } from '../access/connection-limit.ts';
+import { admitConnection, ConnectionLimit, isAdmitted } from '../access/connection-limit.ts';
+import { defaultHttpLimits } from '../http-limits.ts';
+import { NodeListener } from './node-listener.ts';
 import { ParseTurns } from './parse-turns.ts';
 
 const requestOf = (path: string, headers = '') =>
@@ -42,6 +44,8 @@ async function startSlowServer() {
   const server = createServer((request, response) => {
     turns.push(turn);
     paths.push(request.url ?? '');
+    // The server reads bodies only of callers that it has accepted.
+    if (request.method === 'POST') admitConnection(request);
     request.resume();
     request.once('end', () => response.end('{}'));
   });
@@ -81,11 +85,11 @@ class TestConnections {
   }
 
   /** Opens a connection. `onParse` is called for each slice of its bytes. */
-  open(onParse = () => {}): Duplex {
+  open(onParse: (bytes: Buffer) => void = () => {}): Duplex {
     const socket = new Duplex({ read: () => {}, write: () => {} });
     socket.on('data', (bytes: Buffer) => {
       this.spentMs += bytes.length / 1000;
-      onParse();
+      onParse(bytes);
     });
     this.#server.emit('connection', socket);
     onTestFinished(() => void socket.destroy());
@@ -93,8 +97,10 @@ class TestConnections {
   }
 
   /** Emits a request, as Node does after it has parsed a head. */
-  request(socket: Duplex): void {
-    const request = Object.assign(new IncomingMessage(socket as Socket), { complete: true });
+  request(socket: Duplex, headers: IncomingHttpHeaders = {}): void {
+    const request = Object.assign(new IncomingMessage(socket as Socket), {
+      ...{ headers, complete: Object.keys(headers).length === 0 },
+    });
     this.#server.emit('request', request, new EventEmitter());
   }
 }
@@ -293,4 +299,103 @@ test('18.741: a body whose bytes wait for their turn arrives in full', async () 
   const { status } = await rawRequest(port, `${head}${body}0\r\n\r\n`, (got) => got.includes('{}'));
   expect(status).toBe(200);
   expect(turns).toHaveLength(1);
+});
+
+const chunkedHead = requestOf('/tasks', 'transfer-encoding: chunked\r\n').replace('GET', 'POST');
+const smallChunks = '1\r\na\r\n'.repeat(9000);
+
+/** Starts a listener that answers a request after many turns of the event loop. */
+async function startLateListener(beforeAnswer: (request: IncomingMessage) => void) {
+  /** The bytes of the bodies that the listener had parsed before it answered. */
+  const parsed: number[] = [];
+  const listener = new NodeListener({
+    ...{ limits: defaultHttpLimits, clock: systemClock, closing: new AbortController().signal },
+    onRequest: async (request, response) => {
+      for (let turns = 0; turns < 200; turns++) await nextTurn();
+      parsed.push(request.readableLength);
+      beforeAnswer(request);
+      if (request.socket.destroyed) return;
+      let length = 0;
+      request.on('data', (bytes: Buffer) => {
+        length += bytes.length;
+      });
+      if (isAdmitted(request.socket)) await once(request, 'end');
+      response.end(`{"length":${length}}`);
+    },
+  });
+  const port = await listener.listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    listener.closeAllConnections();
+    await listener.close();
+  });
+  return { port, parsed };
+}
+
+test('18.1131: attack: the body of a request without a token is parsed before the server has accepted the caller', async () => {
+  const { port, parsed } = await startLateListener(() => {});
+  // The body never ends. The server closes the connection after its answer, and parses nothing of the body.
+  const { text } = await rawRequest(port, `${chunkedHead}${smallChunks}`);
+  expect(text).toMatch(/connection: close/i);
+  expect(text).toContain('{"length":0}');
+  expect(parsed).toEqual([0]);
+});
+
+test('18.1131: attack: the end of a head arrives in two pieces, and a body follows it', () => {
+  const connections = new TestConnections();
+  for (let cut = 1; cut < 4; cut++) {
+    const slices: number[] = [];
+    const socket = connections.open((bytes) => {
+      slices.push(bytes.length);
+      if (slices.length === 2) connections.request(socket, { 'transfer-encoding': 'chunked' });
+    });
+    socket.emit('data', Buffer.from(chunkedHead.slice(0, -cut)));
+    socket.emit('data', Buffer.from(`${chunkedHead.slice(-cut)}${smallChunks}`));
+    expect(slices).toEqual([chunkedHead.length - cut, cut]);
+  }
+});
+
+test('18.1131: attack: the server closes the connection of a client without a token whose body goes on', async () => {
+  await using server = await startTestServer({ operators: ['a'] });
+  const { text, status } = await rawRequest(server.port, `${chunkedHead}${smallChunks}`);
+  expect(status).toBe(401);
+  expect(text).toMatch(/connection: close/i);
+});
+
+test('18.1131: a body that waits for the access check arrives in full, and the connection stays open', async () => {
+  const { port, parsed } = await startLateListener((request) => admitConnection(request));
+  const all = `${chunkedHead}${smallChunks}0\r\n\r\n`;
+  const isEnough = (text: string) => text.split('{"length":9000}').length === 3;
+  const { text } = await rawRequest(port, `${all}${all}`, isEnough);
+  expect(isEnough(text)).toBe(true);
+  expect(text).not.toMatch(/connection: close/i);
+  expect(parsed[0]).toBe(0);
+});
+
+test('18.1131: a connection stays open after a refused request with a body of a known length', async () => {
+  await using server = await startTestServer({ operators: ['a'] });
+  const body = 'a'.repeat(5000);
+  const post = requestOf('/tasks', `content-length: ${body.length}\r\n`).replace('GET', 'POST');
+  const isEnough = (got: string) => answersIn(got) === 1;
+  const { text } = await rawRequest(server.port, `${post}${body}${requestOf('/healthz')}`, isEnough);
+  expect(text).toContain('HTTP/1.1 401');
+  expect(answersIn(text)).toBe(1);
+});
+
+test('18.1132: attack: a connection without a token sends many requests in one piece', async () => {
+  const connections = new TestConnections();
+  const head = requestOf('/tasks');
+  let heads = 0;
+  const socket = connections.open(() => {
+    heads++;
+    connections.request(socket);
+  });
+  socket.emit('data', Buffer.from(head.repeat(1000)));
+  expect(heads).toBe(1);
+  for (let turns = 0; turns < 1000 && !socket.destroyed; turns++) {
+    const before = heads;
+    await nextTurn();
+    expect(heads - before).toBeLessThanOrEqual(1);
+  }
+  expect(socket.destroyed).toBe(true);
+  expect(heads).toBeLessThanOrEqual(100);
 });

@@ -1,8 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { joinSmallChunks } from '../../network/join-chunks.ts';
-import { isAdmitted, noteReceived } from '../access/connection-limit.ts';
+import { isAdmitted, noteReceived, onceAdmitted } from '../access/connection-limit.ts';
 import { openHeadMemory } from '../access/unknown-memory.ts';
+import { maxRequestsAhead } from '../open-connections.ts';
 import { type ConnectionKind, WaitingConnections } from './waiting-connections.ts';
 
 /**
@@ -55,6 +56,16 @@ interface Connection {
   headBytes: number;
   /** True if it is the turn of this connection, after it has waited. */
   isNext: boolean;
+  /** True if the last piece of bytes contained the end of a head. */
+  hasRequest: boolean;
+  /** The number of requests that arrived together with bytes of the next one. Zero if no bytes wait. */
+  sentAhead: number;
+  /** The last three parsed bytes. They can contain the beginning of the end of a head. */
+  lastBytes: Buffer;
+  /** True if the server does not parse the body of the last request, because it has not accepted the caller. */
+  isBodyHeld: boolean;
+  /** True if this class has paused the connection because of `isBodyHeld`. */
+  isPaused: boolean;
 }
 
 /**
@@ -63,7 +74,10 @@ interface Connection {
  * Node parses all bytes that it has received at once, also if the first request closes the connection, or if the
  * work for the bytes is large: a body in chunks of one byte needs a thousand times the work of a usual body. A few
  * connections could therefore keep the server from its other work, and so could the requests of thousands of them.
- * Here, parsing stops when the connection is closed or paused. After `maxParseMs`, the rest waits for a later turn of
+ *
+ * Here, the server parses the body of a request only after it has accepted the caller, or answered the request. It does
+ * not need the body before, because only requests with an accepted caller have a use for it. After a refused request
+ * with a chunked body, the connection closes. Parsing also stops when the connection is closed or paused. After `maxParseMs`, the rest waits for a later turn of
  * the event loop. After `maxTurnMs`, all further connections of this kind wait.
  */
 export class ParseTurns {
@@ -86,15 +100,43 @@ export class ParseTurns {
   /** Controls the parsing of all connections of a server. */
   watch(server: Server): void {
     server.on('connection', (socket) => this.#add(socket));
-    server.on('request', (request) => {
+    server.on('request', (request, response) => {
       joinSmallChunks(request);
       const { socket, headers } = request;
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
       connection.message = request;
       connection.newPieces = 0;
+      connection.hasRequest = true;
       connection.bodyBytes = Number(headers['content-length'] ?? 0) - connection.sliceBytes;
+      this.#holdBody(request, response, connection);
     });
+  }
+
+  /** Parses the body of a request only after the server has accepted the caller, or answered the request. */
+  #holdBody(
+    { socket, headers }: IncomingMessage,
+    response: ServerResponse,
+    connection: Connection,
+  ): void {
+    const isChunked = headers['transfer-encoding'] !== undefined;
+    const hasBody = isChunked || Number(headers['content-length'] ?? 0) > 0;
+    if (!hasBody || isAdmitted(socket)) return;
+    connection.isBodyHeld = true;
+    const release = () => {
+      if (!connection.isBodyHeld) return;
+      connection.isBodyHeld = false;
+      if (connection.isPaused) socket.resume();
+      connection.isPaused = false;
+    };
+    const { shouldKeepAlive } = response;
+    onceAdmitted(socket, () => {
+      response.shouldKeepAlive = shouldKeepAlive;
+      release();
+    });
+    // The rest of a chunked body can need any amount of work. A body of a known length needs little.
+    if (isChunked) response.shouldKeepAlive = false;
+    else response.once('close', release);
   }
 
   #add(socket: Socket): void {
@@ -105,6 +147,7 @@ export class ParseTurns {
     const connection: Connection = {
       ...{ number: ++this.#opened, newPieces },
       ...{ parse, sliceBytes: 0, bodyBytes: 0, isNext: false, message: undefined, headBytes: 0 },
+      ...{ lastBytes: Buffer.alloc(0), hasRequest: false, sentAhead: 0, isBodyHeld: false, isPaused: false },
     };
     this.#connections.set(socket, connection);
     socket.off('data', parse);
@@ -116,6 +159,7 @@ export class ParseTurns {
   }
 
   #receive(socket: Socket, bytes: Buffer, connection: Connection): void {
+    if (connection.isBodyHeld) return hold(socket, bytes, connection);
     // Node resumes the connection when a body is read, also if the connection waits for its turn.
     if (this.#waiting.has(socket)) return this.#wait(socket, bytes, connection);
     const kind = isAdmitted(socket) ? 'admitted' : 'unknown';
@@ -124,16 +168,23 @@ export class ParseTurns {
     if (this.#spentMs[kind] >= this.#limitMs[kind] && !isNext)
       return this.#wait(socket, bytes, connection);
     connection.newPieces--;
+    connection.hasRequest = false;
     const startedAt = this.#now();
     const spentMs = () => this.#now() - startedAt;
-    const rest = parseSlices(socket, bytes, connection, spentMs);
+    // The server parses only one head of a connection without an accepted caller in each turn of the connection.
+    const isOver = () =>
+      spentMs() >= maxParseMs || (connection.hasRequest && !isAdmitted(socket));
+    const rest = parseSlices(socket, bytes, connection, isOver);
     this.#spentMs[kind] += Math.max(spentMs(), minPieceMs[kind]);
     this.#schedule();
     if (isNext) this.#continue(kind);
-    if (rest === undefined) return;
+    if (rest === undefined) return void (connection.sentAhead = 0);
     connection.newPieces = 0;
+    if (connection.hasRequest && !isAdmitted(socket) && ++connection.sentAhead >= maxRequestsAhead)
+      return void socket.destroy();
     // Node must not parse while it has paused the connection. It resumes the connection itself.
     if (socket.isPaused()) return void socket.unshift(rest);
+    if (connection.isBodyHeld) return hold(socket, rest, connection);
     this.#wait(socket, rest, connection);
   }
 
@@ -174,21 +225,37 @@ function parseSlices(
   socket: Socket,
   bytes: Buffer,
   connection: Connection,
-  spentMs: () => number,
+  isOver: () => boolean,
 ): Buffer | undefined {
   for (let at = 0; canParse(socket); ) {
     const { bodyBytes, parse } = connection;
     const unknown = at === 0 && bodyBytes <= 0 ? sliceBytes.first : sliceBytes.next;
-    const slice = bytes.subarray(at, at + unknown + Math.max(0, bodyBytes));
+    const most = bytes.subarray(at, at + unknown + Math.max(0, bodyBytes));
+    const slice = bodyBytes > 0 || isAdmitted(socket) ? most : firstHead(connection, most);
     connection.sliceBytes = slice.length;
     connection.bodyBytes -= slice.length;
     parse.call(socket, slice);
+    connection.lastBytes = Buffer.concat([connection.lastBytes, slice.subarray(-3)]).subarray(-3);
     countHead(connection, slice);
     at += slice.length;
     if (at >= bytes.length) return undefined;
-    if (socket.isPaused() || spentMs() >= maxParseMs) return bytes.subarray(at);
+    if (socket.isPaused() || connection.isBodyHeld || isOver()) return bytes.subarray(at);
   }
   return undefined;
+}
+
+/** Returns the bytes up to the first end of a head, which can begin in the bytes that were parsed before. */
+function firstHead({ lastBytes }: Connection, bytes: Buffer): Buffer {
+  const seam = Buffer.concat([lastBytes, bytes.subarray(0, blankLine.length - 1)]);
+  const atSeam = seam.indexOf(blankLine);
+  const start = atSeam < 0 ? bytes.indexOf(blankLine) : atSeam - lastBytes.length;
+  return atSeam < 0 && start < 0 ? bytes : bytes.subarray(0, start + blankLine.length);
+}
+
+/** Returns bytes of a body to the buffer of a connection until the body may be parsed. */
+function hold(socket: Socket, bytes: Buffer, connection: Connection): void {
+  connection.isPaused = true;
+  putBack(socket, bytes);
 }
 
 /** Counts the bytes of a parsed slice that can belong to a head that is not complete. */
