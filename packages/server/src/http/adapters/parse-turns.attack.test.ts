@@ -376,7 +376,11 @@ test('18.1131: a connection stays open after a refused request with a body of a 
   const body = 'a'.repeat(5000);
   const post = requestOf('/tasks', `content-length: ${body.length}\r\n`).replace('GET', 'POST');
   const isEnough = (got: string) => answersIn(got) === 1;
-  const { text } = await rawRequest(server.port, `${post}${body}${requestOf('/healthz')}`, isEnough);
+  const { text } = await rawRequest(
+    server.port,
+    `${post}${body}${requestOf('/healthz')}`,
+    isEnough,
+  );
   expect(text).toContain('HTTP/1.1 401');
   expect(answersIn(text)).toBe(1);
 });

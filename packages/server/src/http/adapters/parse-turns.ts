@@ -147,7 +147,13 @@ export class ParseTurns {
     const connection: Connection = {
       ...{ number: ++this.#opened, newPieces },
       ...{ parse, sliceBytes: 0, bodyBytes: 0, isNext: false, message: undefined, headBytes: 0 },
-      ...{ lastBytes: Buffer.alloc(0), hasRequest: false, sentAhead: 0, isBodyHeld: false, isPaused: false },
+      ...{
+        lastBytes: Buffer.alloc(0),
+        hasRequest: false,
+        sentAhead: 0,
+        isBodyHeld: false,
+        isPaused: false,
+      },
     };
     this.#connections.set(socket, connection);
     socket.off('data', parse);
@@ -172,16 +178,16 @@ export class ParseTurns {
     const startedAt = this.#now();
     const spentMs = () => this.#now() - startedAt;
     // The server parses only one head of a connection without an accepted caller in each turn of the connection.
-    const isOver = () =>
-      spentMs() >= maxParseMs || (connection.hasRequest && !isAdmitted(socket));
+    const isOver = () => spentMs() >= maxParseMs || (connection.hasRequest && !isAdmitted(socket));
     const rest = parseSlices(socket, bytes, connection, isOver);
     this.#spentMs[kind] += Math.max(spentMs(), minPieceMs[kind]);
     this.#schedule();
     if (isNext) this.#continue(kind);
-    if (rest === undefined) return void (connection.sentAhead = 0);
+    const isAhead = rest !== undefined && connection.hasRequest && !isAdmitted(socket);
+    connection.sentAhead = isAhead ? connection.sentAhead + 1 : 0;
+    if (rest === undefined) return;
     connection.newPieces = 0;
-    if (connection.hasRequest && !isAdmitted(socket) && ++connection.sentAhead >= maxRequestsAhead)
-      return void socket.destroy();
+    if (connection.sentAhead >= maxRequestsAhead) return void socket.destroy();
     // Node must not parse while it has paused the connection. It resumes the connection itself.
     if (socket.isPaused()) return void socket.unshift(rest);
     if (connection.isBodyHeld) return hold(socket, rest, connection);
