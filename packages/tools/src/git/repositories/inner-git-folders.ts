@@ -5,6 +5,7 @@ import { readFolder } from './read-folder.ts';
 import type { Risk } from './remove-risk.ts';
 import {
   type FoundFile,
+  type FoundOdd,
   type FoundRepositories,
   type FoundRepository,
   RepositorySearch,
@@ -87,8 +88,8 @@ export async function surveyInner(
 }
 
 /** Returns the state before a command. */
-export function innerBefore({ found, files, problem }: FoundRepositories): InnerBefore {
-  const keys = new Set([...found.map(keyOf), ...files.map(fileKey)]);
+export function innerBefore({ found, files, odd, problem }: FoundRepositories): InnerBefore {
+  const keys = new Set([...found.map(keyOf), ...files.map(fileKey), ...odd.map(oddKey)]);
   return { keys, hasProblem: problem !== undefined };
 }
 
@@ -102,26 +103,32 @@ const maxUnusual = 1000;
  * of the sandbox.
  */
 export function newInnerRisks(
-  { found, files }: FoundRepositories,
+  { found, files, odd }: FoundRepositories,
   { keys }: InnerBefore,
   guarded: readonly string[],
   gitFolders: readonly string[],
 ): readonly Risk[] {
   const isGuarded = (path: string) => guarded.some((one) => isInside(one, path));
+  const effect = 'git would write through it to another file';
   const repositories = found.flatMap((one) => {
     const { folder, isBare, hasGit } = one;
     if (keys.has(keyOf(one)) || isGuarded(folder)) return [];
     const names = [...(isBare ? ['HEAD'] : []), ...(hasGit ? ['.git'] : [])];
     return [{ folder, names, why: 'it is in a folder of git' }];
   });
+  const oddRisks = odd.flatMap((one) => {
+    if (keys.has(oddKey(one)) || isGuarded(one.folder)) return [];
+    const { folder, name } = one;
+    return [{ folder, names: [], odd: name, isHidden: true, effect, why: 'its name is no text' }];
+  });
   const unusual = files.filter(
     (one) => one.isUnusual && !keys.has(fileKey(one)) && !isGuarded(join(one.folder, one.name)),
   );
-  const effect = 'git would write through it to another file';
   const why = 'it is a link, or another entry that git does not create';
   if (unusual.length <= maxUnusual)
     return [
       ...repositories,
+      ...oddRisks,
       ...unusual.map(({ folder, name }) => ({
         folder,
         names: [name],
@@ -135,6 +142,10 @@ export function newInnerRisks(
     const many = `it has more than ${maxUnusual} links`;
     return { folder: dirname(git), names: [basename(git)], effect, why: many };
   });
+}
+
+function oddKey({ folder, name }: FoundOdd): string {
+  return `${folder}/${name.toString('hex')}`;
 }
 
 function fileKey({ folder, name, id }: FoundFile): string {

@@ -40,10 +40,12 @@ export function isKnown(
 
 /** Returns the new repositories that make git run programs. */
 export async function risksOf(
-  { found }: FoundRepositories,
+  { found, odd }: Pick<FoundRepositories, 'found' | 'odd'>,
   options: JudgeOptions,
 ): Promise<readonly Risk[]> {
-  const risks: Risk[] = [];
+  // Before the command, there was none. The next search judges the repository at its new name.
+  const why = 'the name of its folder is no text';
+  const risks: Risk[] = odd.map(({ folder, name }) => ({ folder, names: [], odd: name, why }));
   // Before the command, there were fewer repositories. A new repository could have a submodule that the
   // search did not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;

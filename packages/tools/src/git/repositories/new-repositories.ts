@@ -26,6 +26,7 @@ import {
   type Removed,
   type Risk,
   removeRisk,
+  renameOdd,
 } from './remove-risk.ts';
 import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
 import { commonFolderOf } from './submodules.ts';
@@ -156,7 +157,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
           const git = await surveyAll(root, surveyGit);
           const known = await earlier;
           await remove(innerRisks(git, known));
-          if (!known.hasProblem) problems = problemOf(git);
+          const left = git.odd.length === 0 ? git : await surveyAll(root, surveyGit);
+          if (!known.hasProblem) problems = problemOf(left);
         },
         async () => remove(await changedIndexes(options, before)),
         async () => remove(risksOfBegun(before, options)),
@@ -193,11 +195,12 @@ async function removeNew(
     const all = await surveyAll(root, survey);
     const before = risks.size;
     for (const risk of await risksOf(all, options)) {
-      const key = [risk.folder, ...risk.names].join('/');
+      const key = [risk.folder, ...risk.names, risk.odd?.toString('hex') ?? ''].join('/');
       if (!risks.has(key)) await removeRisk(root, risk, removed);
       risks.set(key, risk);
     }
-    const isOver = !all.isCut || risks.size === before || searches === maxSearches;
+    const isLast = !all.isCut && all.odd.length === 0;
+    const isOver = isLast || risks.size === before || searches === maxSearches;
     if (isOver) return { all, risks: [...risks.values()] };
   }
 }
@@ -217,20 +220,29 @@ export function renameNewRepositories(): readonly string[] {
 function renameNew(options: WatchOptions, before: Indexes): readonly string[] {
   const notes = risksOfBegun(before, options).flatMap(pathsOf).map(renameNowAndTell);
   for (let searches = 1; searches <= maxSearches; searches++) {
-    const { found, isCut } = options.search.survey(options.root);
+    const { found, odd, isCut } = options.search.survey(options.root);
+    for (const { folder, name } of odd) notes.push(renameOddAndTell(folder, name));
     const paths = found.flatMap((one) => {
       const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, one.folder, kind);
       const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ofBare : [])];
       return pathsOf({ folder: one.folder, names });
     });
     notes.push(...paths.map(renameNowAndTell));
-    if (!isCut || paths.length === 0) break;
+    if (odd.length === 0 && (!isCut || paths.length === 0)) break;
   }
   return notes;
 }
 
 function renameNowAndTell(path: string): string {
   return `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${moveAway(path) ?? 'it could not be renamed'}`;
+}
+
+function renameOddAndTell(folder: string, name: Buffer): string {
+  try {
+    return `The sandbox renamed ${name} in ${folder} to ${renameOdd(folder, name)}, because it contains a repository that could not be checked`;
+  } catch {
+    return `The sandbox could not rename ${name} in ${folder}. It contains a repository that could not be checked`;
+  }
 }
 
 function pathsOf({ folder, names }: Pick<Risk, 'folder' | 'names'>): readonly string[] {

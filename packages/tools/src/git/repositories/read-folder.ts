@@ -96,10 +96,16 @@ export interface ReadFolder {
   readonly inner: readonly string[];
   /** True if the folder contains a `node_modules` folder. */
   readonly hasPackages: boolean;
-  /** The paths of the inner folders whose names are not valid UTF-8. */
-  readonly oddNames: readonly Buffer[];
+  /** The inner folders whose names are not valid UTF-8. If files are read, also unusual files. */
+  readonly oddNames: readonly OddEntry[];
   /** The files and links. Undefined if nobody asked for them. */
   readonly files?: readonly ReadFile[] | undefined;
+}
+
+/** An entry whose name is not valid UTF-8. A string cannot represent its path. */
+export interface OddEntry {
+  readonly name: Buffer;
+  readonly isFolder: boolean;
 }
 
 /** An entry of a folder that is not a folder. */
@@ -143,7 +149,9 @@ export function readFolder(
       hasGit: names.has('.git'),
       inner,
       hasPackages: folders.includes(packagesName),
-      oddNames: inner.some((name) => name.includes('\uFFFD')) ? oddNamesIn(path) : [],
+      oddNames: entries.some(({ name }) => name.includes('\uFFFD'))
+        ? oddNamesIn(path, readsFiles)
+        : [],
       files: readsFiles ? filesOf(path, entries) : undefined,
     };
   } catch (error) {
@@ -221,26 +229,38 @@ function isThere(path: string): boolean {
   }
 }
 
-/**
- * Returns the paths of the inner folders whose names are not valid UTF-8. A string cannot represent these
- * paths.
- */
-function oddNamesIn(path: string): readonly Buffer[] {
+function oddNamesIn(path: string, readsFiles: boolean): readonly OddEntry[] {
   return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
-    .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
-    .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
+    .filter(({ name }) => !isUtf8(name))
+    .filter((entry) => entry.isDirectory() || (readsFiles && isUnusual(path, entry)))
+    .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
 }
 
-/** True if the folder contains a repository, contains too many folders, or cannot be read. */
-export function hasRepository(top: Buffer, maxFolders: number): boolean {
+function isUnusual(path: string, entry: Dirent<Buffer>): boolean {
+  return !entry.isFile() || lstatSync(bytePath(path, entry.name)).nlink > 1;
+}
+
+/** Returns the path of an entry in bytes. */
+export function bytePath(folder: string | Buffer, name: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(folder), Buffer.from(sep), name]);
+}
+
+/**
+ * True if the folder contains a repository, contains too many folders, or cannot be read. With `findsLinks`, also if it
+ * contains an entry that is neither a file nor a folder.
+ */
+export function hasRepository(top: Buffer, maxFolders: number, findsLinks = false): boolean {
   const folders = [top];
   try {
     for (const path of folders) {
       const entries = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
-      const names = new Set(entries.map(({ name }) => name.toString('latin1')));
-      if (names.has('.git') || looksBare(names)) return true;
-      for (const entry of entries)
-        if (entry.isDirectory()) folders.push(Buffer.concat([path, Buffer.from(sep), entry.name]));
+      const names = entries.map(({ name }) => name.toString('latin1'));
+      const { isBare, hasGit } = repositoryKinds(names);
+      if (hasGit || isBare) return true;
+      for (const entry of entries) {
+        if (entry.isDirectory()) folders.push(bytePath(path, entry.name));
+        else if (findsLinks && !entry.isFile()) return true;
+      }
       if (folders.length > maxFolders) return true;
     }
     return false;

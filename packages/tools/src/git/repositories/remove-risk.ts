@@ -1,13 +1,18 @@
+import { isUtf8 } from 'node:buffer';
+import { readdirSync, renameSync } from 'node:fs';
 import { chmod, lstat, rename } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import { keptNames } from '../../workspace/kept-names.ts';
+import { bytePath } from './read-folder.ts';
 
 /** The entries of a folder that make git run programs. */
 export interface Risk {
   readonly folder: string;
   /** The names of the entries to rename. After that, git runs no programs of this folder. */
   readonly names: readonly string[];
+  /** An entry to rename whose name is not valid UTF-8. Default: none. */
+  readonly odd?: Buffer | undefined;
   readonly why: string;
   /** What git would do. Default: git would run programs of the repository. */
   readonly effect?: string | undefined;
@@ -58,6 +63,52 @@ async function renameIn(at: Folder, name: string, prefix = ''): Promise<string |
     await attempt();
   }
   return away;
+}
+
+async function renameOddIn(at: Folder, name: Buffer, prefix: string): Promise<string> {
+  try {
+    return renameOdd(at.pathOf('.'), name, prefix);
+  } catch {
+    // A command may have made the folder read-only.
+    await permitOwner(at.pathOf('.'));
+    return renameOdd(at.pathOf('.'), name, prefix);
+  }
+}
+
+/** Maximum number of folders in a folder whose name is not valid UTF-8. */
+const maxOddFolders = 50_000;
+
+/**
+ * Renames an entry whose name is not valid UTF-8, and all such folders in it, so that the next search finds their
+ * repositories. Returns the new name.
+ */
+export function renameOdd(parent: string, name: Buffer, prefix = ''): string {
+  const folders: { readonly parent: Buffer; readonly name: Buffer }[] = [
+    { parent: Buffer.from(parent), name },
+  ];
+  for (const { parent: above, name: own } of folders) {
+    if (folders.length > maxOddFolders) break;
+    folders.push(...foldersIn(bytePath(above, own)));
+  }
+  let away = '';
+  for (const folder of folders.toReversed()) {
+    if (isUtf8(folder.name)) continue;
+    const text = folder.name.toString('latin1').replace(/[^\w.-]/g, '_');
+    away = keptNames(prefix + text)[1];
+    renameSync(bytePath(folder.parent, folder.name), bytePath(folder.parent, Buffer.from(away)));
+  }
+  return away;
+}
+
+function foldersIn(path: Buffer): readonly { readonly parent: Buffer; readonly name: Buffer }[] {
+  try {
+    return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => ({ parent: path, name }));
+  } catch {
+    // It is no folder, or the next search makes it readable.
+    return [];
+  }
 }
 
 /**
@@ -120,7 +171,7 @@ const runsPrograms = 'git would run programs of a repository that the command cr
 /** Renames the risky entries, and adds a sentence about the result. */
 export async function removeRisk(
   root: string,
-  { folder, names, why, effect = runsPrograms, isHidden = false }: Risk,
+  { folder, names, odd, why, effect = runsPrograms, isHidden = false }: Risk,
   removed: Removed,
 ): Promise<void> {
   const shown = relative(root, folder);
@@ -131,13 +182,15 @@ export async function removeRisk(
         const away = await renameIn(at, name, isHidden ? '.' : '');
         if (away !== undefined) renamed.push(`${name} to ${away}`);
       }
+      if (odd !== undefined)
+        renamed.push(`${odd.toString()} to ${await renameOddIn(at, odd, isHidden ? '.' : '')}`);
     });
     removed.renamed.push(
       `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because ${effect}: ${why}. Tell the user`,
     );
   } catch {
     removed.failed.push(
-      `The command created ${names.join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
+      `The command created ${[...names, odd?.toString() ?? []].flat().join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
     );
   }
 }

@@ -2,6 +2,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { SandboxError } from '../../contract/sandbox.ts';
 import {
+  bytePath,
   hasRepository,
   packagesName,
   type ReadFile,
@@ -52,6 +53,12 @@ export interface FoundFile extends ReadFile {
   readonly folder: string;
 }
 
+/** An entry whose name is not valid UTF-8. */
+export interface FoundOdd {
+  readonly folder: string;
+  readonly name: Buffer;
+}
+
 /** The result of a search. */
 export interface FoundRepositories {
   /** The repositories. Submodules come first, then repositories near the root. */
@@ -62,6 +69,8 @@ export interface FoundRepositories {
   readonly unlisted: readonly string[];
   /** The files and links of all folders, if the search reads them. */
   readonly files: readonly FoundFile[];
+  /** The entries whose names are not valid UTF-8, and which contain a repository or cannot be searched. */
+  readonly odd: readonly FoundOdd[];
   /** True if the search stopped because it found too many repositories. The others are unknown. */
   readonly isCut: boolean;
   /** The reason why the search may have missed repositories. Undefined if it found all. */
@@ -140,6 +149,7 @@ export class RepositorySearch {
     const packages: string[] = [];
     const unlisted: string[] = [];
     const files: FoundFile[] = [];
+    const odd: FoundOdd[] = [];
     const folders = [...starts];
     // Submodules are searched first. Git reads them through the outer repository, so a large number of
     // folders must not hide a submodule.
@@ -162,8 +172,12 @@ export class RepositorySearch {
       if (found.length > maxFound) break;
       if (hasGit) submodules.push(...this.#submodulesOf(path).filter((one) => !read.has(one)));
       const inner = this.#innerOf(folder, isObjectStore(path, read.get(dirname(path))));
-      if (oddNames.some((name) => hasRepository(name, this.#maxFolders)))
+      for (const { name, isFolder } of oddNames) {
+        const at = bytePath(path, name);
+        if (isFolder && !hasRepository(at, this.#maxFolders, this.#readsFiles)) continue;
+        odd.push({ folder: path, name });
         problem ??= undecodableFolder(path);
+      }
       if (folders.length + inner.length > this.#maxFolders)
         problem ??= tooManyFolders(root, this.#maxFolders);
       // String concatenation is faster than `join`, which matters in a search of many folders.
@@ -171,7 +185,7 @@ export class RepositorySearch {
       if (folder.hasPackages && !this.#searchesPackages) packages.push(join(path, packagesName));
     }
     this.#known = read;
-    return { found, packages, unlisted, files, isCut: found.length > maxFound, problem };
+    return { found, packages, unlisted, files, odd, isCut: found.length > maxFound, problem };
   }
 
   /** Starts a check of indexes. See `IndexReader.startCheck`. */

@@ -27,6 +27,7 @@ export async function watchedCommand(
     command(root);
     notes.push(...(await watch.finish()));
     isComplete = watch.isComplete();
+    await packages.settled();
   }
   return { root, notes: notes.join('\n'), isComplete };
 }
