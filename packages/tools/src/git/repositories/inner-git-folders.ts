@@ -12,7 +12,7 @@ import {
 } from './repository-search.ts';
 
 /** An inner repository of a git folder. */
-export interface InnerRepository extends FoundRepository {
+interface InnerRepository extends FoundRepository {
   /** The folder of the repository that contains it. */
   readonly owner: string;
   /** True if it has the place in which git creates the repository of a submodule or of a linked worktree. */
