@@ -7,6 +7,7 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
+import { getLayered } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, ToolContext, ToolNotice } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
@@ -145,7 +146,7 @@ export function toolContextOf(
     ...{ judged, basis, blobs: settings.log.blobs, sessionState: () => journal.state },
     isWithheld: (item) => {
       const { withheld, replaced } = journal.loop.inputs;
-      return withheld.has(item) || replaced.has(item);
+      return withheld.has(item) || getLayered(replaced, item) !== undefined;
     },
     notify: (notice) => sendNotice(notice, settings.log, session),
     recordFileChange: ({ path, before, after, scope }) => {

@@ -4,6 +4,7 @@ import type { LoopState } from '../contract/loop-state.ts';
 import type { ResolvedStep, Settings } from '../contract/settings.ts';
 import type { StepInfo, Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
+import type * as ChangedItems from './changed-items.ts';
 
 /** The fields of the loop state that requests depend on. */
 type RequestState = Pick<
@@ -13,21 +14,35 @@ type RequestState = Pick<
 
 /** Returns the context items of a request, before `prepareStep` changes them. */
 export async function contextItems(
+  settings: Settings,
+  state: FoldState,
+  loop: RequestState,
+): Promise<readonly Item[]> {
+  const { covered, summary, clipped } = loop.compacted;
+  const isCompacted = covered.size + clipped.size > 0 || summary !== undefined;
+  const mayDiffer =
+    isCompacted ||
+    loop.inputs.withheld.size > 0 ||
+    settings.guardrails.some(({ on }) => on === 'input') ||
+    toArray(state.items).some(({ kind }) => kind === 'context');
+  // The code loads on demand, because many sessions have no guardrails and no compactions.
+  const changes = mayDiffer ? await import('./changed-items.ts') : undefined;
+  return readContext(settings, state, loop, changes);
+}
+
+/** Does the same as `contextItems`, with the loaded code for changed items. */
+export function readContext(
   { contextFilters, guardrails }: Settings,
   state: FoldState,
   { compacted, rejectedReasoning, inputs }: RequestState,
-): Promise<readonly Item[]> {
+  changes: typeof ChangedItems | undefined,
+): readonly Item[] {
   const transcript = withoutReasoning(state, rejectedReasoning);
-  const { covered, summary, clipped } = compacted;
-  const isCompacted = covered.size + clipped.size > 0 || summary !== undefined;
-  const isGuarded = inputs.withheld.size > 0 || transcript.some(({ kind }) => kind === 'context');
-  // The code loads on demand, because many sessions have no guardrails and no compactions.
   const context =
-    isCompacted || isGuarded
-      ? (await import('./changed-items.ts')).changedContext(transcript, { compacted, inputs })
-      : transcript.filter(({ parts }) => parts.length > 0);
+    changes?.changedContext(transcript, { compacted, inputs }) ??
+    transcript.filter(({ parts }) => parts.length > 0);
   const isUnlike = guardrails.some(({ on }) => on === 'input') && context.some(mayReadOtherwise);
-  const read = isUnlike ? (await import('./changed-items.ts')).asChecked(context, state) : context;
+  const read = (isUnlike && changes?.asChecked(context, state)) || context;
   return contextFilters.reduce((items, filter) => filter(items), read);
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { isForModel } from '../calls/clipped-result.ts';
-import { type Compacted, type LoopState, summaryId } from '../contract/loop-state.ts';
+import { type Compacted, getLayered, type LoopState, summaryId } from '../contract/loop-state.ts';
 import { joinText } from '../views/run-views.ts';
 import { clipItem } from './clip-item.ts';
 
@@ -31,7 +31,7 @@ function summaryText(
   { inputs, compacted }: Pick<LoopState, 'inputs' | 'compacted'>,
 ): string | undefined {
   if (compacted.summary === undefined || inputs.withheld.has(summaryId)) return undefined;
-  const replacement = inputs.replaced.get(summaryId);
+  const replacement = getLayered(inputs.replaced, summaryId);
   if (replacement === undefined) return compacted.summary;
   const parts = transcript.find(({ id }) => id === replacement)?.parts ?? [];
   return joinText(parts);
@@ -57,7 +57,7 @@ function guardedItems(
   const changes = new Map(items.filter(isReplacement).map((item) => [item.id, item]));
   return items.flatMap((item) => {
     if (isReplacement(item) || withheld.has(item.id)) return [];
-    const change = changes.get(replaced.get(item.id) ?? item.id);
+    const change = changes.get(getLayered(replaced, item.id) ?? item.id);
     if (change === undefined || item.redacted) return item;
     const texts = resultTexts(change);
     if (texts !== undefined) return withResultTexts(item, texts);

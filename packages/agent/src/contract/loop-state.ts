@@ -82,18 +82,48 @@ export interface InputVerdicts {
    * The verdicts, by a key that `verdictKey` computes from the item and the guardrail. The map contains only
    * the inputs of the last request.
    */
-  readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
+  readonly verdicts: LayeredMap<string, GuardrailVerdict>;
   /** True if the model has answered these inputs. The next verdict then replaces all of `verdicts`. */
   readonly isAnswered: boolean;
   /** For each changed input: its id, and the id of the item that replaces it in requests. */
-  readonly replaced: ReadonlyMap<ItemId, ItemId>;
+  readonly replaced: LayeredMap<ItemId, ItemId>;
   /** The inputs that are not sent in requests, because a guardrail stopped the run. */
   readonly withheld: ReadonlySet<ItemId>;
   /**
    * The inputs that arrived after the response of an open turn. Output guardrails can still replace this response by an
    * answer that stands after these inputs, although no model has read them. The next request answers them.
    */
-  readonly late: ReadonlySet<ItemId>;
+  readonly late: LayeredMap<ItemId, true>;
+}
+
+/**
+ * A map that never changes. Adding an entry copies few entries, so a state can have many entries and get a new one
+ * with each record. The layers are plain maps, because the log stores the state. A later layer has priority.
+ */
+export type LayeredMap<K, V> = readonly ReadonlyMap<K, V>[];
+
+export function getLayered<K, V>(layers: LayeredMap<K, V>, key: K): V | undefined {
+  return layers.findLast((layer) => layer.has(key))?.get(key);
+}
+
+/** Returns the map with this entry. Each layer has more entries than the next one, so there are only few layers. */
+export function setLayered<K, V>(layers: LayeredMap<K, V>, key: K, value: V): LayeredMap<K, V> {
+  let added: ReadonlyMap<K, V> = new Map([[key, value]]);
+  let count = layers.length;
+  for (; count > 0; count--) {
+    const layer = layers[count - 1];
+    if (layer === undefined || layer.size > added.size) break;
+    added = new Map([...layer, ...added]);
+  }
+  return [...layers.slice(0, count), added];
+}
+
+export function filterLayered<K, V>(
+  layers: LayeredMap<K, V>,
+  isKept: (key: K) => boolean,
+): LayeredMap<K, V> {
+  const kept = layers.map((layer) => new Map([...layer].filter(([key]) => isKept(key))));
+  return kept.filter(({ size }) => size > 0);
 }
 
 /** The id of the summary of a compaction in requests, and in the verdicts of input guardrails. */
@@ -255,11 +285,11 @@ export const emptyLoopState: LoopState = {
   agent: undefined,
   handedAtTurn: 0,
   inputs: {
-    verdicts: new Map(),
+    verdicts: [],
     isAnswered: false,
-    replaced: new Map(),
+    replaced: [],
     withheld: new Set(),
-    late: new Set(),
+    late: [],
   },
   blockedBy: undefined,
   standingApprovals: new Map(),

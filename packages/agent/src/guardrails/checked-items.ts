@@ -34,7 +34,7 @@ import {
 import { clipText } from '../context/clip-item.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { CheckedOutput } from '../contract/guardrail.ts';
-import { verdictKey } from '../contract/loop-state.ts';
+import { getLayered, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CallerOptions } from '../contract/settings.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
@@ -69,8 +69,8 @@ function newInputs({ journal }: RunContext): readonly ItemState[] {
   for (const item of toArray(journal.state.items).toReversed()) {
     const { id, kind, turn, metadata, parts } = item;
     isAnswered ||= kind === 'assistant' && turn > handedAtTurn;
-    if (isAnswered && inputs.late.size === 0) break;
-    if (compacted.covered.has(id) || (isAnswered && !inputs.late.has(id))) continue;
+    if (isAnswered && inputs.late.length === 0) break;
+    if (compacted.covered.has(id) || (isAnswered && !getLayered(inputs.late, id))) continue;
     const isOwn = metadata?.['by'] === loopMetadata.by || isReplacement(item);
     if (turn === 0 ? !isOwn : parts.some(({ part }) => isFromClient(part))) found.push(item);
   }
@@ -163,7 +163,7 @@ export function openInputs(context: RunContext): readonly ItemState[] {
   return newInputs(context).filter(
     ({ id }) =>
       !withheld.has(id) &&
-      guardrails.some(({ name }) => !isFinal(verdicts.get(verdictKey(id, name)))),
+      guardrails.some(({ name }) => !isFinal(getLayered(verdicts, verdictKey(id, name)))),
   );
 }
 

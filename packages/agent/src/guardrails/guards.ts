@@ -16,9 +16,10 @@ import {
 import { prepareCall } from '../calls/prepare-call.ts';
 import { AnswerWaiter, questionId } from '../calls/questions.ts';
 import { denialText } from '../calls/tool-result.ts';
-import { contextItems, offeredTools } from '../context/build-request.ts';
+import { offeredTools, readContext } from '../context/build-request.ts';
+import * as changedItems from '../context/changed-items.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
-import { type TurnState, verdictKey } from '../contract/loop-state.ts';
+import { getLayered, type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { nextRound } from '../replay/playback.ts';
 import {
@@ -128,27 +129,23 @@ export class Guards {
   async #checkInput({ turn }: TurnState): Promise<GuardOutcome> {
     const closing = closeClientItems(this.#context.journal.state);
     if (closing.length > 0) await this.#write(closing);
-    const items = latestItems(this.#context);
+    const latest = new LatestItems(this.#context);
     let outcome: GuardOutcome = { type: 'checked' };
     for (const [at, found] of openInputs(this.#context).entries()) {
       // A client can send thousands of inputs at once, and other work must go on.
-      if (at % inputsPerRound === inputsPerRound - 1) await nextRound();
-      outcome = await this.#checkOneInput(found, turn, items);
+      if (at % inputsPerRound === inputsPerRound - 1 || latest.wasComputed()) await nextRound();
+      outcome = await this.#checkOneInput(found, turn, latest);
       const isHalted = this.#context.journal.loop.turn?.halt !== undefined;
       if (outcome.type !== 'checked' || isHalted) break;
     }
     return outcome;
   }
 
-  async #checkOneInput(
-    found: ItemState,
-    turn: number,
-    items: () => Promise<readonly Item[]>,
-  ): Promise<GuardOutcome> {
+  async #checkOneInput(found: ItemState, turn: number, latest: LatestItems): Promise<GuardOutcome> {
     const { journal, settings } = this.#context;
     const { replaced } = journal.loop.inputs;
     const original = toItem(found);
-    const replacement = replaced.get(found.id);
+    const replacement = getLayered(replaced, found.id);
     const known = replacement && findItem(journal.state, replacement);
     let item = known === undefined ? original : storedChange(original, toItem(known));
     let isChanged = false;
@@ -162,9 +159,16 @@ export class Guards {
     return this.#apply(this.#guardrails('input'), {
       at: { turn, attempt: 0 },
       itemId: found.id,
-      verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
+      verdictOf: ({ name }) => getLayered(journal.loop.inputs.verdicts, verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
-        return { text: await textOf(), item: view(), items: await items() };
+        const items = latest.reader();
+        // Most guardrails read only the text, and the items of a long session are many.
+        return {
+          ...{ text: await textOf(), item: view() },
+          get items() {
+            return items();
+          },
+        };
       },
       shown: async () => ({ text: await textOf() }),
       change: ({ to, keepsOptions }) => {
@@ -424,18 +428,38 @@ type ErrorFact = Extract<NonNullable<DraftRecord['fact']>, { readonly type: 'err
 /** Number of inputs that are checked in one round of the event loop. */
 const inputsPerRound = 20;
 
-/** Returns a function that returns the context items. It computes them again only after a guardrail changed one. */
-function latestItems({ journal, settings }: RunContext): () => Promise<readonly Item[]> {
-  let known: Promise<readonly Item[]> | undefined;
-  let changes: unknown[] = [];
-  return () => {
-    const { replaced, withheld } = journal.loop.inputs;
-    const isCurrent = changes[0] === replaced && changes[1] === withheld;
-    if (known === undefined || !isCurrent)
-      known = contextItems(settings, journal.state, journal.loop);
-    changes = [replaced, withheld];
-    return known;
-  };
+/** Computes the context items when a guardrail reads them, and again only after a guardrail changed one. */
+class LatestItems {
+  readonly #context: RunContext;
+  #known: readonly Item[] | undefined;
+  #changes: unknown[] = [];
+  #wasComputed = false;
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  /** Returns true if the items were computed after the last call of this method. */
+  wasComputed(): boolean {
+    const wasComputed = this.#wasComputed;
+    this.#wasComputed = false;
+    return wasComputed;
+  }
+
+  /** Returns a function that returns the items as they are now, also when it is called later. */
+  reader(): () => readonly Item[] {
+    const { settings, journal } = this.#context;
+    const { state, loop } = journal;
+    return () => {
+      const changes = [loop.inputs.replaced, loop.inputs.withheld];
+      if (this.#known === undefined || changes.some((one, at) => one !== this.#changes[at])) {
+        this.#known = readContext(settings, state, loop, changedItems);
+        this.#changes = changes;
+        this.#wasComputed = true;
+      }
+      return this.#known;
+    };
+  }
 }
 
 interface CallVerdict {

@@ -13,9 +13,11 @@ import type { QueuedCommand } from '../contract/command.ts';
 import {
   type CallState,
   emptyLoopState,
+  filterLayered,
   type InputVerdicts,
   type LoopState,
   newCallState,
+  setLayered,
   summaryId,
   type TurnState,
   verdictKey,
@@ -30,7 +32,7 @@ import { changedSuffix } from './turn-calls.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 7, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 8, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -48,10 +50,17 @@ function needsItem(state: LoopState, { id, kind, turn, run, parts }: ItemState):
   return !compacted.covered.has(original ?? id);
 }
 
+/** Returns the input that this item replaces in requests. */
 function replacedBy({ replaced }: InputVerdicts, id: ItemId): ItemId | undefined {
-  for (const [original, replacement] of replaced) if (replacement === id) return original;
-  return undefined;
+  const known = originals.get(replaced);
+  const found =
+    known ?? new Map(replaced.flatMap((layer) => [...layer].map(([from, to]) => [to, from])));
+  if (known === undefined) originals.set(replaced, found);
+  return found.get(id);
 }
+
+/** The replaced inputs by their replacements. Many items of one state are looked up. */
+const originals = new WeakMap<InputVerdicts['replaced'], ReadonlyMap<ItemId, ItemId>>();
 
 /** Returns the state without references to items that are not loaded. */
 function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopState {
@@ -69,9 +78,9 @@ function withoutOldItems(state: LoopState, has: (id: ItemId) => boolean): LoopSt
 function inputsWith(inputs: InputVerdicts, has: (id: ItemId) => boolean): InputVerdicts {
   return {
     ...inputs,
-    replaced: new Map([...inputs.replaced].filter(([id]) => has(id))),
+    replaced: filterLayered(inputs.replaced, has),
     withheld: new Set([...inputs.withheld].filter(has)),
-    late: new Set([...inputs.late].filter(has)),
+    late: filterLayered(inputs.late, has),
   };
 }
 
@@ -118,8 +127,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       // The guardrails check all inputs before a request. A summary answers no input.
       const isRequest = state.turn?.turn === turn && !state.turn.isCompaction;
       const { inputs } = state;
-      const isOver = isRequest && inputs.late.size > 0;
-      const known = isOver ? { ...state, inputs: { ...inputs, late: new Set<ItemId>() } } : state;
+      const isOver = isRequest && inputs.late.length > 0;
+      const known = isOver ? { ...state, inputs: { ...inputs, late: [] } } : state;
       return updateTurn(known, turn, (open) => foldTurn(open, attempt, fact));
     }
     case 'response_finished': {
@@ -165,7 +174,7 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
 function takeItem(state: LoopState, fact: Extract<Fact, { type: 'item_started' }>): LoopState {
   const taken = isInput(fact.kind) ? takeInput(state, fact) : state;
   if (state.turn?.stop === undefined) return taken;
-  const late = new Set(state.inputs.late).add(fact.itemId);
+  const late = setLayered(state.inputs.late, fact.itemId, true);
   return { ...taken, inputs: { ...state.inputs, late } };
 }
 
@@ -295,7 +304,7 @@ function startItem(
  * replace the answer.
  */
 function answeredInputs(inputs: InputVerdicts): InputVerdicts {
-  const isOver = inputs.isAnswered || inputs.verdicts.size === 0;
+  const isOver = inputs.isAnswered || inputs.verdicts.length === 0;
   return isOver ? inputs : { ...inputs, isAnswered: true };
 }
 
@@ -326,11 +335,10 @@ function noteInputVerdict(
 ): InputVerdicts {
   if (itemId === undefined || verdict === 'error') return inputs;
   const { isAnswered, replaced, withheld, late } = inputs;
-  const verdicts = new Map(isAnswered ? [] : inputs.verdicts);
   return {
-    verdicts: verdicts.set(verdictKey(itemId, name), verdict),
+    verdicts: setLayered(isAnswered ? [] : inputs.verdicts, verdictKey(itemId, name), verdict),
     isAnswered: false,
-    replaced: replacedBy === undefined ? replaced : new Map(replaced).set(itemId, replacedBy),
+    replaced: replacedBy === undefined ? replaced : setLayered(replaced, itemId, replacedBy),
     withheld: verdict === 'stop' ? new Set(withheld).add(itemId) : withheld,
     late,
   };
