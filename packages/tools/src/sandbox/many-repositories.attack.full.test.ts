@@ -48,7 +48,7 @@ describe.for(sandboxUsers)('a command of %s', (user) => {
   });
 });
 
-test('18.959: attack: a command creates a repository in a folder that the user must rename', async (context) => {
+test('18.959: attack: a command creates a repository behind folders that the user must remove', async (context) => {
   const { findSandbox } = await import('./find-sandbox.ts');
   const agent = await attackAgent('self', context);
   prepare(agent);
@@ -67,13 +67,16 @@ test('18.959: attack: a command creates a repository in a folder that the user m
     }
   };
   let notes = '';
-  const odd = `$(printf 'many\\377')`;
-  await run(`mkdir "${odd}"; ${hostile('sub')}; mv sub "${odd}"`);
+  // The search stops before it reaches the deep folder.
+  const deep = `z/${Array.from({ length: 20 }, (_, n) => n).join('/')}`;
+  await run(
+    `mkdir many; (cd many; seq 49990 | xargs mkdir); mkdir -p ${deep}; ${hostile('sub')}; mv sub ${deep}`,
+  );
   expect(notes).toContain('cannot check which repositories the command created. Tell the user');
-  await expect(run('true')).rejects.toThrow('the name of its folder is no text');
-  execFileSync('sh', ['-c', 'mv many* seven'], { cwd: agent.workspace });
+  await expect(run('true')).rejects.toThrow('it has more than 50000 folders');
+  execFileSync('sh', ['-c', 'rm -r many'], { cwd: agent.workspace });
   await run('true');
   sandbox.close();
-  gitStatus(join(agent.workspace, 'seven/sub'));
+  gitStatus(join(agent.workspace, deep, 'sub'));
   expect(readdirSync(agent.outside), notes).toEqual([]);
 });
