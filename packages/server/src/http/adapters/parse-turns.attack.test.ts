@@ -237,6 +237,30 @@ test('18.989: attack: requests without a token delay the next accepted connectio
   }
 });
 
+test('18.1133: attack: the bodies of an accepted caller delay the next accepted connection', async () => {
+  const connections = new TestConnections();
+  const sockets = Array.from({ length: 200 }, () => connections.open());
+  for (const socket of sockets) {
+    admitConnection({ socket } as unknown as IncomingMessage);
+    socket.emit('data', Buffer.alloc(1000));
+  }
+  const turn = async () => {
+    const before = connections.spentMs;
+    await nextTurn();
+    return connections.spentMs - before;
+  };
+  await turn();
+  expect(await turn()).toBeGreaterThanOrEqual(10);
+  let spentMs = 0;
+  for (let turns = 0; turns < 20; turns++) {
+    connections.open();
+    spentMs += await turn();
+  }
+  // The accepted callers continue too.
+  expect(spentMs).toBeGreaterThanOrEqual(5);
+  expect(spentMs).toBeLessThanOrEqual(15);
+});
+
 test('18.992: attack: a newer connection in each turn keeps an earlier one waiting', async () => {
   const connections = new TestConnections();
   for (let count = 0; count < 20; count++) connections.open().emit('data', Buffer.alloc(3000));

@@ -22,10 +22,16 @@ const maxParseMs = 1;
 const maxTurnMs: Readonly<Record<ConnectionKind, number>> = { admitted: 10, unknown: 4 };
 
 /**
- * The same limit for connections without an accepted caller, if the server accepted a connection in the turn before.
- * Node accepts only one connection in each turn. Others can wait in the kernel, so the turns must be short.
+ * The same limits if the server accepted a connection in the turn before. Node accepts only one connection in each turn.
+ * Others can wait in the kernel, so the turns must be short.
  */
-const acceptingTurnMs = 0.8;
+const acceptingTurnMs: Readonly<Record<ConnectionKind, number>> = { admitted: 1, unknown: 0.8 };
+
+/**
+ * While the server accepts connections, those with an accepted caller continue only in each turn of this number. Their
+ * bytes can need more time than the limit, because the server parses at least one slice.
+ */
+const acceptingTurns = 4;
 
 /**
  * The least time for which a piece of received bytes counts, in milliseconds. The time for the answer to a refused
@@ -88,6 +94,8 @@ export class ParseTurns {
   #isScheduled = false;
   /** True if the server accepted a connection in this turn of the event loop. */
   #isAccepting = false;
+  /** The number of turns in a row in which the server accepted a connection. */
+  #acceptingTurns = 0;
   /** The maximum time for the bytes of all connections in this turn. */
   #limitMs = maxTurnMs;
   /** The time for the bytes of all connections in this turn. */
@@ -183,8 +191,8 @@ export class ParseTurns {
     this.#spentMs[kind] += Math.max(spentMs(), minPieceMs[kind]);
     this.#schedule();
     if (isNext) this.#continue(kind);
-    const isAhead = rest !== undefined && connection.hasRequest && !isAdmitted(socket);
-    connection.sentAhead = isAhead ? connection.sentAhead + 1 : 0;
+    if (rest === undefined) connection.sentAhead = 0;
+    else if (connection.hasRequest && !isAdmitted(socket)) connection.sentAhead++;
     if (rest === undefined) return;
     connection.newPieces = 0;
     if (connection.sentAhead >= maxRequestsAhead) return void socket.destroy();
@@ -206,11 +214,13 @@ export class ParseTurns {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      this.#spentMs = { admitted: 0, unknown: 0 };
-      this.#limitMs = this.#isAccepting ? { ...maxTurnMs, unknown: acceptingTurnMs } : maxTurnMs;
+      const isPostponed = this.#isAccepting && this.#acceptingTurns % acceptingTurns !== 0;
+      this.#acceptingTurns = this.#isAccepting ? this.#acceptingTurns + 1 : 0;
+      this.#spentMs = { admitted: isPostponed ? this.#spentMs.admitted : 0, unknown: 0 };
+      this.#limitMs = this.#isAccepting ? acceptingTurnMs : maxTurnMs;
       this.#isAccepting = false;
       this.#waiting.beginTurn();
-      this.#continue('admitted');
+      if (!isPostponed) this.#continue('admitted');
       this.#continue('unknown');
       if (this.#waiting.size > 0) this.#schedule();
     });
