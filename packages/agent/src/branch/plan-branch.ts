@@ -11,7 +11,7 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { ResultSlots } from '../calls/result-slots.ts';
-import { createResultPart, errorResult, toOutput } from '../calls/tool-result.ts';
+import { createResultPart, errorResult, removedText, toOutput } from '../calls/tool-result.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import type { ClientToolResult } from '../contract/run.ts';
@@ -254,7 +254,7 @@ async function resultDrafts(
     const { maxOutputLength = defaultOutputLength } = tools.get(call.name) ?? {};
     const part =
       given === undefined
-        ? errorResult(call, 'Its result was removed.')
+        ? errorResult(call, removedText)
         : given.error === undefined
           ? await createResultPart(call, toOutput(given.output), { maxOutputLength }, log.blobs)
           : errorResult(call, given.error);

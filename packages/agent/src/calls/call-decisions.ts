@@ -23,7 +23,7 @@ import {
 } from './approvals.ts';
 import { prepareCall } from './prepare-call.ts';
 import type { Questions } from './questions.ts';
-import { denialText, fromClient } from './tool-result.ts';
+import { denialText, fromClient, removedText } from './tool-result.ts';
 
 const uncheckedText = 'The arguments did not fit when the call was checked. Make the call again.';
 
@@ -87,6 +87,7 @@ export class CallDecisions {
       return wait === halted ? 'left' : refusal(ready.code, ready.message);
     }
     if (this.#isUnchecked(call)) return refusal('invalid', uncheckedText);
+    if (this.callState(call)?.execution?.isDone) return refusal('invalid', removedText);
     if (this.callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return 'lost';
     // The loop already asked a client to run this call, so the call was allowed. A forged record cannot allow

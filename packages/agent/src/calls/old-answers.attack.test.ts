@@ -61,6 +61,37 @@ test('attack: a call that was interrupted is decided on again', async () => {
   expect(ran).toEqual([]);
 });
 
+test('18.1160: attack: an approved call runs again after its result was removed', async () => {
+  const ran: unknown[] = [];
+  const pay = tool('pay', async ({ to }) => ran.push(to));
+  const both = answer(call('c1', 'pay', { to: 'a' }), call('c2', 'pay', { to: 'b' }));
+  const { agent, end, log, provider } = createTestAgent([both, 'Done.'], {
+    ...{ tools: [pay], whileAsking: 'park', approve: () => 'ask' },
+  });
+  await end(agent.run('Go', { session }));
+  const run = agent.resume(session);
+  await run.approve(c1);
+  await end(run);
+  expect(ran).toEqual(['a']);
+  const { records } = await log.read(session);
+  const result = records.flatMap(({ delta }) =>
+    delta?.type === 'begin_part' && delta.kind === 'tool_result' && delta.toolCallId === c1
+      ? delta.partId
+      : [],
+  );
+  const driver = await log.open(session);
+  const [partId = '' as PartId] = result;
+  const delta = { type: 'retract_part', partId, reason: 'edited' } as const;
+  await driver.append([{ turn: 1, attempt: 1, delta }]);
+  await driver.release();
+  const next = agent.resume(session);
+  await next.deny(toolCallId('c2'));
+  const { stop } = await end(next);
+  expect(stop.reason).toBe('stop');
+  expect(ran).toEqual(['a']);
+  expect(JSON.stringify(provider.requests.at(-1)?.request.items)).toContain('was removed');
+});
+
 test('attack: a call that is said to wait for a client is decided on again if it runs here', async () => {
   const { log, ran, end, agent, rules } = await parked();
   const driver = await log.open(session);

@@ -4,6 +4,9 @@ import type { Tool, ToolOutput } from '../contract/tool.ts';
 
 type Output = ToolOutput['output'];
 
+/** The result of a call whose own result was removed. The call does not run again. */
+export const removedText = 'Its result was removed.';
+
 /** Converts any return value of a tool to an output. A value that is not a string is encoded as JSON. */
 export function toOutput(returned: unknown): Output {
   return isOutput(returned) ? returned.output : plainOutput(returned);

@@ -250,6 +250,8 @@ interface ExecutionState {
   readonly isLost: boolean;
   /** True if the execution ended without a result, because its sub-agent waits for an answer. */
   readonly isParked: boolean;
+  /** True if the tool has returned a result. If this result is no longer on the log, the call does not run again. */
+  readonly isDone: boolean;
   readonly isRunning: boolean;
   /** The session of the sub-agent, if the tool runs a sub-agent. */
   readonly child: SessionId | undefined;

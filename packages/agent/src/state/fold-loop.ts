@@ -32,7 +32,7 @@ import { changedSuffix } from './turn-calls.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 8, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 9, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -380,6 +380,8 @@ function updateCall(turn: TurnState, id: ToolCallId, fact: Fact): TurnState {
   return { ...turn, calls };
 }
 
+const notEnded = { isLost: false, isParked: false, isDone: false };
+
 function foldCall(call: CallState, fact: Fact): CallState {
   switch (fact.type) {
     case 'approval_asked':
@@ -406,7 +408,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
       return { ...call, isRejected: true };
     case 'tool_execution_started': {
       const { executionId: id, name, child } = fact;
-      const execution = { id, name, child, isRunning: true, isLost: false, isParked: false };
+      const execution = { id, name, child, isRunning: true, ...notEnded };
       return { ...call, execution, executions: call.executions + 1 };
     }
     case 'tool_execution_finished': {
@@ -414,7 +416,10 @@ function foldCall(call: CallState, fact: Fact): CallState {
       if (execution?.id !== fact.executionId) return call;
       const isLost = fact.outcome === 'lost';
       const isParked = fact.outcome === 'parked';
-      return { ...call, execution: { ...execution, isRunning: false, isLost, isParked } };
+      // A tool that failed may run again.
+      const isDone = fact.outcome === 'completed' && !fact.isError;
+      const ended = { isRunning: false, isLost, isParked, isDone };
+      return { ...call, execution: { ...execution, ...ended } };
     }
     default:
       return call;

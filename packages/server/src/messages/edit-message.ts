@@ -50,12 +50,15 @@ export function editDrafts(
 }
 
 /**
- * Refuses to edit a part that the loop of an agent still writes, for example the place of a result. The loop takes
- * every part of its turns for its own, so no input guardrail would check the text of the client.
+ * Refuses to edit a part of a turn that the loop of an agent still writes, for example a result while another call
+ * waits. The loop takes every part of its turns for its own: no input guardrail would check the text of the client,
+ * and a call whose result is gone has no result.
  */
-function assertNotOfAgent(state: FoldState, { id, item, slots }: LoggedMessage): void {
-  if (item.turn === 0 || !slots.some((slot) => findOpen(state, slot.id))) return;
-  const message = `Cannot edit message ${id}: the agent still writes it. Wait for the end of its turn, or answer its open calls`;
+function assertNotOfAgent(state: FoldState, { id, item: { turn } }: LoggedMessage): void {
+  const isOpen = (part: OpenPart) => attemptOf(part.id).turn === turn;
+  const waits = [...state.asked, ...state.awaited].some((one) => one.turn === turn);
+  if (turn === 0 || !(waits || state.open.some(isOpen))) return;
+  const message = `Cannot edit message ${id}: the agent still writes its turn. Wait for the end of its turn, or answer its open calls`;
   throw new ServerError('bad_state', message);
 }
 

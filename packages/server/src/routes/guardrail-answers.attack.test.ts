@@ -242,7 +242,9 @@ test.each([
     const { id, content } = listed.find((one: Json) => one.content.type === 'tool_response');
     const edit = { ...content, content: 'some magic' };
     const one = { task_id: taskId, content: edit };
-    expect(await served.send('PUT', `/messages/${id}`, one)).toContain('the agent still writes it');
+    expect(await served.send('PUT', `/messages/${id}`, one)).toContain(
+      'the agent still writes its turn',
+    );
     for (const more of [
       { streaming_status: 'IN_PROGRESS' },
       { content: { ...edit, author: 'user' } },
