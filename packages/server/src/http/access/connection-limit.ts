@@ -88,7 +88,7 @@ interface AdmittedCaller {
  * without accepting its caller. A client could otherwise keep its connections with requests that need no token.
  */
 export class ConnectionLimit {
-  readonly #maxConnections: number;
+  #maxConnections: number;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #open = new Map<Socket, Connection>();
   /** The connections whose callers are unknown, the oldest one first. */
@@ -99,6 +99,11 @@ export class ConnectionLimit {
   constructor(maxConnections: number, clock: Pick<Clock, 'now'>) {
     this.#maxConnections = maxConnections;
     this.#clock = clock;
+  }
+
+  /** Lowers the limit to this number, if it is higher. */
+  lowerTo(maxConnections: number): void {
+    this.#maxConnections = Math.min(this.#maxConnections, maxConnections);
   }
 
   /** Applies the limit to the connections of a server. */

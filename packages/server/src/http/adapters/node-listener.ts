@@ -48,6 +48,8 @@ export class NodeListener {
 
   async #listenOn(port: number, host: string): Promise<number> {
     const server = await this.#createServer();
+    const files = await openFilesLimit();
+    this.#connections.lowerTo(Math.max(files / 2, files - reservedFiles));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once('error', reject);
     server.listen({ port, host }, resolve);
@@ -107,6 +109,20 @@ export class NodeListener {
   closeAllConnections(): void {
     for (const server of this.#servers) server.closeAllConnections();
   }
+}
+
+/** Files and sockets that the process can open in addition to the connections of clients. */
+const reservedFiles = 512;
+
+/**
+ * Returns how many files and sockets the process can have open. Above this number, the system refuses new connections
+ * before the server can replace an old one. Returns Infinity on systems that do not tell the number in a file.
+ */
+async function openFilesLimit(): Promise<number> {
+  const { readFile } = await import('node:fs/promises');
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const [, files] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+  return files === undefined ? Number.POSITIVE_INFINITY : Number(files);
 }
 
 async function closeServer(server: Server): Promise<void> {
