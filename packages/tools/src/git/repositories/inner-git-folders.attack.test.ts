@@ -88,3 +88,29 @@ test('18.964: submodules and worktrees stay, also in the guarded folder of the w
   for (const folder of ['tree', 'second', 'third', 'sub/a/b', 'sub/a/b/c'])
     expect(existsSync(join(root, folder, '.git'))).toBe(true);
 });
+
+const mkdirs = (from: number, to: number) =>
+  `mkdir -p .git/refs; (cd .git/refs; seq ${from} ${to} | xargs mkdir)`;
+const hide = `git init -q .git/refs/2/x; ${evil('.git/refs/2/x/.git/config')}`;
+
+test('18.1122: attack: a command hides a repository behind many folders of an earlier command', async () => {
+  let out = '';
+  const { root, notes } = await watchedCommand(
+    (folder) => runScript(folder, 'git init -q'),
+    (folder) => runScript(folder, mkdirs(1, 50_010)),
+    (folder) => {
+      out = runScript(folder, hide);
+    },
+  );
+  gitStatus(join(root, '.git/refs/2/x'));
+  expect(readdirSync(out), notes).toEqual([]);
+  expect(notes).toContain('The sandbox renamed .git');
+});
+
+test('18.1122: attack: each command reports that it cannot search a git folder', async () => {
+  const { notes } = await watchedCommand(
+    (folder) => runScript(folder, `git init -q; ${mkdirs(1, 200_001)}`),
+    (folder) => runScript(folder, hide),
+  );
+  expect(notes).toContain('it has more than 200000 folders');
+});

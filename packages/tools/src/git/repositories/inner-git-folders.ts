@@ -22,9 +22,12 @@ interface InnerRepository extends FoundRepository {
 /** Maximum number of folders in the git folder of a new repository. */
 const maxFolders = 20_000;
 
+/** Maximum number of folders in all git folders of a workspace. Git LFS creates up to 65,792 folders. */
+const maxGitFolders = 200_000;
+
 /** Returns a search for git folders. */
-export function gitFolderSearch(options: { readonly maxFolders?: number } = {}): RepositorySearch {
-  return new RepositorySearch({ ...options, searchesPackages: true, readsFiles: true });
+export function gitFolderSearch(maxFolders: number = maxGitFolders): RepositorySearch {
+  return new RepositorySearch({ maxFolders, searchesPackages: true, readsFiles: true });
 }
 
 /** The content of the git folder of a new repository. */
@@ -39,7 +42,7 @@ interface GitFolderContent {
  * A program such as the prompt of a shell runs git in these folders too.
  */
 export async function readGitContent(git: string): Promise<GitFolderContent> {
-  const search = gitFolderSearch({ maxFolders });
+  const search = gitFolderSearch(maxFolders);
   const { found, files, problem } = await search.surveyInSlices(git, [git]);
   if (problem !== undefined) throw problem;
   const unusual = files.find(({ isUnusual }) => isUnusual);
@@ -61,7 +64,6 @@ const ofGitFolder = { isBare: false, hasGit: true } as const;
 /** The inner repositories of the git folders that existed before a command. */
 export interface InnerBefore {
   readonly keys: ReadonlySet<string>;
-  readonly hasProblem: boolean;
 }
 
 /** Finds all inner repositories and files of these git folders, and of their common folders. */
@@ -88,9 +90,9 @@ export async function surveyInner(
 }
 
 /** Returns the state before a command. */
-export function innerBefore({ found, files, odd, problem }: FoundRepositories): InnerBefore {
+export function innerBefore({ found, files, odd }: FoundRepositories): InnerBefore {
   const keys = new Set([...found.map(keyOf), ...files.map(fileKey), ...odd.map(oddKey)]);
-  return { keys, hasProblem: problem !== undefined };
+  return { keys };
 }
 
 /** Maximum number of unusual entries to rename. If a command creates more, their git folder is renamed. */

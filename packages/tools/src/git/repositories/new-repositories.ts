@@ -158,7 +158,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
           const known = await earlier;
           await remove(innerRisks(git, known));
           const left = git.odd.length === 0 ? git : await surveyAll(root, surveyGit);
-          if (!known.hasProblem) problems = problemOf(left);
+          problems = problemOf(left);
         },
         async () => remove(await changedIndexes(options, before)),
         async () => remove(risksOfBegun(before, options)),

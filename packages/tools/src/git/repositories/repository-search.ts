@@ -168,7 +168,9 @@ export class RepositorySearch {
       const { isBare, hasGit, oddNames } = folder;
       for (const file of folder.files ?? []) files.push({ folder: path, ...file });
       if (path !== root && (isBare || hasGit)) found.push({ folder: path, isBare, hasGit });
-      if (found.length > maxRepositories) problem ??= tooManyRepositories(root);
+      // The sandbox needs no guards for the repositories in a git folder.
+      const most = this.#readsFiles ? maxFound : maxRepositories;
+      if (found.length > most) problem ??= tooManyRepositories(root);
       if (found.length > maxFound) break;
       if (hasGit) submodules.push(...this.#submodulesOf(path).filter((one) => !read.has(one)));
       const inner = this.#innerOf(folder, isObjectStore(path, read.get(dirname(path))));
