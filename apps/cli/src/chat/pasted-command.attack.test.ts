@@ -110,3 +110,64 @@ test.for([
   await chat.quiet();
   expect(chat.terminal.screen).toContain('asks first · script');
 });
+
+// The prompt decides at Enter, because keys can change the text after it arrived.
+test.for([
+  ['a!touch x\x01\x04\r'],
+  ['a!touch x\x01\x1b[3~\r'],
+  ['x!touch x\x01\x0b\x19\x01\x04\r'],
+] as const)('18.1146: attack: the unmarked paste %j runs no command', async ([text]) => {
+  const chat = openChat();
+  await chat.idle();
+  chat.type(text);
+  await chat.quiet();
+  await chat.waitForText('It did not run.');
+  // Enter alone does not run it either, because the user did not type the `!`.
+  await chat.press('\r');
+  expect(chat.terminal.screen).toContain('It did not run.');
+  expect(ran).toEqual([]);
+});
+
+const lines = '\n'.repeat(80);
+test.for([
+  [['/x\x7fmode auto\r']],
+  [['/m', 'ode auto\r']],
+  [['/MODE auto\r']],
+  [['/mode auto', '\r']],
+  [[paste(`/mode auto${lines}`)]],
+  [[paste(`${lines}/mode auto`)]],
+  [[paste(`/export x.md${lines}`)]],
+] as const)('18.1147: attack: the paste %j changes no mode and writes no file', async ([reads]) => {
+  const chat = openChat();
+  await chat.idle();
+  for (const read of reads) {
+    chat.type(read);
+    await chat.advance(1);
+  }
+  await chat.quiet();
+  await chat.press('\r');
+  await chat.waitForText('It did not run.');
+  expect(chat.terminal.screen).toContain('asks first · script');
+});
+
+test('18.1148: a command with `!` of the history runs, and Enter counts only alone', async () => {
+  const chat = openChat();
+  await chat.send('!ls');
+  await chat.until(() => ran.length === 1);
+  await chat.idle();
+  await chat.quiet();
+  await chat.press('\x1b[A');
+  await chat.press('\r');
+  await chat.until(() => ran.length === 2);
+  await chat.idle();
+  await chat.quiet();
+  chat.type('!');
+  await chat.quiet();
+  chat.type('pwd\r');
+  await chat.waitForText('It did not run.');
+  expect(ran).toEqual(['ls', 'ls']);
+  await chat.quiet();
+  await chat.press('\r');
+  await chat.until(() => ran.length === 3);
+  expect(ran).toEqual(['ls', 'ls', 'pwd']);
+});

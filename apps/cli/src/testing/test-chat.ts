@@ -191,9 +191,13 @@ export class TestChat {
   async send(text: string): Promise<void> {
     await this.idle();
     // Commands that widen the rights of the agent count only if their keys do not arrive together.
-    for (const key of /^(?:!|\/mo)/.test(text) ? [text.slice(0, 1), text.slice(1)] : [text]) {
+    const isGuarded = /^(?:!|\/(?:mode|export))/.test(text);
+    for (const key of isGuarded ? [text.slice(0, 1), text.slice(1)] : [text]) {
       this.type(key);
-      if (key !== text) await this.advance(100);
+      if (!isGuarded) continue;
+      // The chat reads the key before the clock advances.
+      await this.advance(1);
+      await this.advance(100);
     }
     this.type('\r');
   }

@@ -51,7 +51,7 @@ export class PlainPrompt {
     return this.editor.snapshot().state;
   }
 
-  readonly press = (key: Key): void => {
+  readonly press = (key: Key, isAlone: boolean): void => {
     const { app, history, onSend } = this.#options;
     const { editor } = this;
     if (key.type === 'key' && key.name === 'tab' && !key.shift) return void this.#complete();
@@ -59,15 +59,16 @@ export class PlainPrompt {
       onSend(text);
       send(text);
     };
-    pressInEditor(editor, key, {
-      onKey: (one) => app.vim.press(one, editor),
+    const options = {
+      onKey: (one: Key) => app.vim.press(one, editor),
       ...{ onSubmit: sends(app.submit), onQueue: sends(app.queue) },
       ...{ onStop: app.stop, onLeave: app.quit, onSent: history.add, onEscape: app.escapeIdle },
       ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
       onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
       ...{ isBusy: app.isBusy, width: promptWidth },
       onFilesWanted: () => void this.#files.refresh(),
-    });
+    };
+    pressInEditor(editor, key, options, isAlone);
   };
 
   close(): void {

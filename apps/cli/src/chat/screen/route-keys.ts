@@ -7,7 +7,8 @@ import type { DialogController } from '../dialog/dialog-controller.ts';
 type KeyDialogs = Pick<DialogController, 'list' | 'sideInput' | 'read'>;
 
 interface KeyTargets {
-  readonly prompt: (key: Key) => void;
+  /** Handles a key in the prompt. `isAlone` is false if the key arrived together with others. */
+  readonly prompt: (key: Key, isAlone: boolean) => void;
   readonly side: (key: Key) => void;
   /** Runs the command that an extension has bound to this key. Returns false if there is no such command. */
   readonly command: (key: Key) => boolean;
@@ -28,18 +29,18 @@ export function routeKeys(
   // A key of an extension counts only alone, because a paste can contain the bytes of a key.
   const isCommand = (key: Key) => isAlone && dialogs.list === undefined && targets.command(key);
   const left = keys.filter((key) => !press(key) && !isCommand(key));
-  if (dialogs.list === undefined) return left.forEach(targets.prompt);
+  const prompt = (key: Key) => targets.prompt(key, isAlone);
+  if (dialogs.list === undefined) return left.forEach(prompt);
   if (dialogs.sideInput === undefined) {
     const isEnter =
       left.length > 0 && left.every((key) => key.type === 'key' && key.name === 'enter');
-    if (isEnter && targets.hasCommand()) return left.forEach(targets.prompt);
+    if (isEnter && targets.hasCommand()) return left.forEach(prompt);
     const read = { keys: left, isAlone: isAlone && left.length === keys.length };
-    return dialogs.read(read).forEach(targets.prompt);
+    return dialogs.read(read).forEach(prompt);
   }
   for (const [index, key] of left.entries()) {
     // If a key closed the text field, the keys after it go to the prompt.
-    if (dialogs.sideInput === undefined)
-      return keysForPrompt(left.slice(index)).forEach(targets.prompt);
+    if (dialogs.sideInput === undefined) return keysForPrompt(left.slice(index)).forEach(prompt);
     targets.side(key);
   }
 }

@@ -44,8 +44,6 @@ export class KeyReader {
   #pastedUntilMs = 0;
   /** The time until which input belongs to the last keys that arrived together. */
   #burstUntilMs = 0;
-  /** True if the keys that arrived together contain a command that Enter must not run. */
-  #isHeld = false;
 
   constructor(options: KeyReaderOptions) {
     this.#options = options;
@@ -72,30 +70,13 @@ export class KeyReader {
     if (isPasted || afterPaste !== undefined) {
       this.#pastedUntilMs = now + afterPasteMs;
       const from = isPasted ? 0 : (afterPaste ?? 0);
-      const typed = this.#withoutCommands(keys.slice(0, from));
+      const typed = withoutCommands(keys.slice(0, from));
       return { keys: [...typed, ...asPaste(keys.slice(from))], isAlone: false };
     }
     const isBurst = !isOne || now < this.#burstUntilMs;
-    if (!isBurst) {
-      this.#isHeld = false;
-      return { keys, isAlone: true };
-    }
+    if (!isBurst) return { keys, isAlone: true };
     if (keys.length > 0) this.#burstUntilMs = now + burstMs;
-    return { keys: this.#withoutCommands(keys), isAlone: false };
-  }
-
-  /**
-   * Makes keys that arrived together harmless. A text that starts with `!` counts as pasted. Shift-Tab
-   * and a typed `/mode`, which change the rights of the agent, have no effect.
-   */
-  #withoutCommands(keys: readonly Key[]): readonly Key[] {
-    return keys.flatMap((key): readonly Key[] => {
-      if (key.type === 'text' && /^\s*\/mo/.test(key.text)) this.#isHeld = true;
-      if (key.type === 'text' && key.text.startsWith('!')) return asPaste([key]);
-      if (key.type !== 'key') return [key];
-      const isDropped = (key.name === 'tab' && key.shift) || (key.name === 'enter' && this.#isHeld);
-      return isDropped ? [] : [key];
-    });
+    return { keys: withoutCommands(keys), isAlone: false };
   }
 
   /** Drops incomplete input. */
@@ -124,6 +105,17 @@ export class KeyReader {
     this.#state = state;
     this.#options.onRead(read);
   }
+}
+
+/**
+ * Makes keys that arrived together harmless. A text that starts with `!` counts as pasted. Shift-Tab, which changes
+ * the rights of the agent, has no effect. The prompt decides about commands, because only the prompt has their text.
+ */
+function withoutCommands(keys: readonly Key[]): readonly Key[] {
+  return keys.flatMap((key): readonly Key[] => {
+    if (key.type === 'text' && key.text.startsWith('!')) return asPaste([key]);
+    return key.type === 'key' && key.name === 'tab' && key.shift ? [] : [key];
+  });
 }
 
 function isEmpty({ pending, paste }: KeyState): boolean {

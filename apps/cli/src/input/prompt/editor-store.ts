@@ -57,8 +57,20 @@ export interface EditorOptions {
   readonly width: number;
 }
 
-/** Applies a key to an editor, and performs its effect. */
-export function pressInEditor(store: EditorStore, key: Key, options: EditorOptions): void {
+/**
+ * Applies a key to an editor, and performs its effect. `isAlone` is false if the key arrived together with others, for
+ * example in a paste that the terminal did not mark.
+ */
+export function pressInEditor(
+  store: EditorStore,
+  key: Key,
+  options: EditorOptions,
+  isAlone = true,
+): void {
+  store.withKeyOf(isAlone, () => press(store, key, options));
+}
+
+function press(store: EditorStore, key: Key, options: EditorOptions): void {
   if (options.onKey?.(key) === true) return;
   const isEmpty = store.snapshot().state.text === '';
   if (isEmpty && isPlainEnter(key)) return options.onEmptyEnter?.();
@@ -117,6 +129,10 @@ export class EditorStore {
   #view: EditorView;
   #sources: CompletionSources = {};
   #completions: Completions | undefined;
+  /** True if the key that the editor handles now was pressed alone. */
+  #isAlone = true;
+  /** True if the first character of the text came with a key that was pressed alone. */
+  #isTyped = true;
   #snapshot: EditorSnapshot;
   readonly #listeners = new Set<() => void>();
 
@@ -132,7 +148,21 @@ export class EditorStore {
     return () => this.#listeners.delete(listener);
   };
 
-  readonly dispatch = (action: EditAction): void => this.#update(withEdit(this.#view, action));
+  readonly dispatch = (action: EditAction): void => {
+    // A text that is put back may be the text of another person.
+    const isOwn = this.#isAlone && action.type !== 'put_back';
+    this.#update(withEdit(this.#view, action), isOwn);
+  };
+
+  /** Handles a key. `isAlone` is false if it arrived together with other keys. */
+  withKeyOf(isAlone: boolean, work: () => void): void {
+    this.#isAlone = isAlone;
+    try {
+      work();
+    } finally {
+      this.#isAlone = true;
+    }
+  }
 
   /** Sets the commands and files to offer. An open list is updated. */
   setSources(sources: CompletionSources): void {
@@ -146,7 +176,12 @@ export class EditorStore {
       ...context,
       completions: this.#completions,
     });
-    this.#update(view);
+    const isSent = effect?.type === 'submit' || effect?.type === 'queue';
+    if (isSent && !(this.#isAlone && this.#isTyped) && needsOwnKeys(effect.sent.text)) {
+      this.#update({ ...this.#view, state: { ...this.#view.state, notice: heldNotice } });
+      return undefined;
+    }
+    this.#update(view, this.#isAlone && key.type !== 'paste');
     return effect;
   }
 
@@ -155,7 +190,8 @@ export class EditorStore {
     return this.#view.mayComplete && isNamingFile(this.#view.state);
   }
 
-  #update(view: EditorView): void {
+  #update(view: EditorView, isOwn = true): void {
+    if (startOf(view) !== startOf(this.#view)) this.#isTyped = isOwn;
     this.#view = view;
     this.#completions = completions(view.state, this.#sources);
     const menu = menuOf(view, this.#completions);
@@ -165,4 +201,19 @@ export class EditorStore {
     this.#snapshot = { state: view.state, menu };
     for (const listener of this.#listeners) listener();
   }
+}
+
+function startOf({ state }: EditorView): string {
+  return /\S/.exec(state.text)?.[0] ?? '';
+}
+
+const heldNotice =
+  'It did not run. Type the first character of this command yourself, and press Enter alone.';
+
+/**
+ * Returns true if Enter would run a command without a question that can do harm: a command of the shell, a new mode, or
+ * a new file. Another person may have written a text that is pasted, and some terminals do not mark pastes.
+ */
+function needsOwnKeys(text: string): boolean {
+  return /^(?:!(?!!)|\s*\/(?:mode|export)(?!\S))/i.test(text);
 }

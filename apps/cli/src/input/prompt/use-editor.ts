@@ -3,6 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { CompletionSources, Menu } from '../completion/completion.ts';
 import type { EditAction, EditorState, HistoryEntry } from '../editor/editor-state.ts';
 import type { Key } from '../keys/key.ts';
+import type { KeyRead } from '../keys/key-reader.ts';
 import { useKeys } from '../keys/use-keys.ts';
 import { type EditorOptions, EditorStore, pressInEditor } from './editor-store.ts';
 
@@ -24,8 +25,11 @@ export interface Editor {
   readonly menu: Menu | undefined;
   /** Applies an edit that does not come from a key, such as `{ type: 'set', text }`. */
   readonly dispatch: (action: EditAction) => void;
-  /** Applies a key. It also works while the editor is not active. */
-  readonly press: (key: Key) => void;
+  /**
+   * Applies a key. It also works while the editor is not active. `isAlone` is false if the key arrived together with
+   * others. Default: true.
+   */
+  readonly press: (key: Key, isAlone?: boolean) => void;
   /** Returns the current text. `state` contains the text of the last render, which may be older. */
   readonly currentText: () => string;
   /** Returns the current state. It is always the same function. */
@@ -47,8 +51,11 @@ export function useEditor(options: UseEditorOptions): Editor {
   const { state, menu } = useSyncExternalStore(store.subscribe, store.snapshot);
   useEffect(() => store.setSources(sources), [store, sources]);
   useEffect(() => store.dispatch({ type: 'history', entries: history }), [store, history]);
-  const press = (key: Key) => pressInEditor(store, key, options);
-  useKeys(({ keys }) => keys.forEach(press), { isActive, clock });
+  const press = (key: Key, isAlone = true) => pressInEditor(store, key, options, isAlone);
+  const read = ({ keys, isAlone }: KeyRead) => {
+    for (const key of keys) press(key, isAlone);
+  };
+  useKeys(read, { isActive, clock });
   const currentText = () => store.snapshot().state.text;
   return { state, menu, dispatch: store.dispatch, press, currentText, snapshot: store.snapshot };
 }
