@@ -103,7 +103,7 @@ export interface ReadFolder {
 }
 
 /** An entry whose name is not valid UTF-8. A string cannot represent its path. */
-export interface OddEntry {
+interface OddEntry {
   readonly name: Buffer;
   readonly isFolder: boolean;
 }
