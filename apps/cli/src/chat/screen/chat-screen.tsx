@@ -161,9 +161,9 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     <>
       {printed}
       <Box flexDirection="column" maxHeight={maxLiveRows(rows)} overflow="hidden">
-        <FrameLines lines={above} />
+        <FrameLines lines={above} mayWrap={isPromptFree} />
         {hidesPrompt ? null : <Prompt {...prompt} top={above.length} />}
-        <FrameLines lines={below} />
+        <FrameLines lines={below} mayWrap={isPromptFree} />
       </Box>
     </>
   );

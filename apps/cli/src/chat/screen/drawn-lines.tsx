@@ -16,12 +16,17 @@ export function PrintedLines({ lines }: LinesProps): ReactElement {
   );
 }
 
+interface FrameLinesProps extends LinesProps {
+  /** False while a question is open. */
+  readonly mayWrap: boolean;
+}
+
 /**
- * Draws lines of the live region. The terminal wraps none of them, even if it draws characters wider than the chat
- * assumes. A wrapped line would move or overwrite the lines below, for example the lines of a question.
+ * Draws lines of the live region. While a question is open, the terminal wraps none of them, even if it draws characters
+ * wider than the chat assumes. A wrapped line would move or overwrite the lines of the question.
  */
-export function FrameLines({ lines }: LinesProps): ReactElement {
-  return <Lines lines={lines} paint={unwrapped} />;
+export function FrameLines({ lines, mayWrap }: FrameLinesProps): ReactElement {
+  return <Lines lines={lines} paint={mayWrap ? undefined : unwrapped} />;
 }
 
 interface PaintedLinesProps extends LinesProps {
