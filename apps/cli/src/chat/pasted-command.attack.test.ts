@@ -20,6 +20,19 @@ const openChat = () =>
     },
   });
 
+/** Opens a chat that gets its input in these reads, and presses Enter later. */
+async function chatAfter(reads: readonly string[]) {
+  const chat = openChat();
+  await chat.idle();
+  for (const read of reads) {
+    chat.type(read);
+    await chat.advance(1);
+  }
+  await chat.quiet();
+  await chat.press('\r');
+  return chat;
+}
+
 const paste = (text: string) => `\x1b[200~${text}\x1b[201~`;
 
 test.for([
@@ -80,14 +93,7 @@ test.for([
   [['hello\r!touch x\r']],
   [['hello\r', '!', 'touch x\r']],
 ] as const)('18.127: attack: %j runs no command', async ([reads]) => {
-  const chat = openChat();
-  await chat.idle();
-  for (const read of reads) {
-    chat.type(read);
-    await chat.advance(1);
-  }
-  await chat.quiet();
-  await chat.press('\r');
+  const chat = await chatAfter(reads);
   await chat.waitForText('First answer.');
   expect(ran).toEqual([]);
 });
@@ -138,14 +144,7 @@ test.for([
   [[paste(`${lines}/mode auto`)]],
   [[paste(`/export x.md${lines}`)]],
 ] as const)('18.1147: attack: the paste %j changes no mode and writes no file', async ([reads]) => {
-  const chat = openChat();
-  await chat.idle();
-  for (const read of reads) {
-    chat.type(read);
-    await chat.advance(1);
-  }
-  await chat.quiet();
-  await chat.press('\r');
+  const chat = await chatAfter(reads);
   await chat.waitForText('It did not run.');
   expect(chat.terminal.screen).toContain('asks first · script');
 });

@@ -259,7 +259,7 @@ export class AnswerWaiter {
   }
 }
 
-/** What a question is about, other than a call of the session's model. */
+/** The kinds of questions that are not about a call of the session's model. */
 type QuestionKind = 'form' | 'guardrail' | 'sub-agent';
 
 /**

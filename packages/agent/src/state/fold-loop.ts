@@ -59,7 +59,7 @@ function replacedBy({ replaced }: InputVerdicts, id: ItemId): ItemId | undefined
   return found.get(id);
 }
 
-/** The replaced inputs by their replacements. Many items of one state are looked up. */
+/** Finds the replaced input of a replacement. The map is kept, because the fold looks up many items in one state. */
 const originals = new WeakMap<InputVerdicts['replaced'], ReadonlyMap<ItemId, ItemId>>();
 
 /** Returns the state without references to items that are not loaded. */

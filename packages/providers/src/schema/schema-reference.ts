@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 
 /**
  * The references of one schema, such as `#/$defs/address`. A hostile MCP server can send a schema with thousands of
- * references. Each reference is looked up once, and each schema is searched for references once.
+ * references. The class looks up each reference once, and searches each schema for references once.
  */
 export class SchemaReferences {
   readonly #root: JsonObject;

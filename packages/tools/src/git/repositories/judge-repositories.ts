@@ -11,7 +11,7 @@ import {
 } from './repository-search.ts';
 import { riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
 
-/** What the checks of repositories need to know about a command. */
+/** The facts about a command that the checks of repositories need. */
 export interface JudgeOptions {
   /** The real path of the workspace. */
   readonly root: string;

@@ -14,7 +14,7 @@ export interface Risk {
   /** An entry to rename whose name is not valid UTF-8. Default: none. */
   readonly odd?: Buffer | undefined;
   readonly why: string;
-  /** What git would do. Default: git would run programs of the repository. */
+  /** The harm that git would do. Default: git would run programs of the repository. */
   readonly effect?: string | undefined;
   /** True if the new name starts with a dot. Then git cannot use it as the name of a branch. Default: false. */
   readonly isHidden?: boolean | undefined;
