@@ -181,7 +181,7 @@ export interface PreparedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The folder in which the program starts. Default: the workspace. */
   readonly cwd?: string | undefined;
-  /** File descriptors for the child process. The first one gets number 3. `finish` closes them. */
+  /** File descriptors for the child process. They get the numbers from 3 on. `finish` closes them. */
   readonly fds: readonly number[];
   /** True if all processes of the command end together with the started process. */
   readonly endsTogether: boolean;
@@ -196,8 +196,8 @@ export interface PreparedCommand {
    */
   readonly isExposed?: (() => boolean) | undefined;
   /**
-   * Releases all resources. Call it after the command has ended. Returns sentences for the model that
-   * describe changes by the sandbox.
+   * Waits until all processes of the command are gone, and releases all resources. Call it after the started
+   * process has ended. Returns sentences for the model that describe changes by the sandbox.
    */
   finish(): Promise<readonly string[]>;
 }

@@ -32,7 +32,7 @@ export interface BubblewrapView {
 /**
  * Returns the arguments of bubblewrap. Later mounts cover earlier mounts. The order is therefore the disk,
  * hidden places, the workspace, and guarded places in the workspace. The seccomp filter has file descriptor
- * 3.
+ * 3. Bubblewrap writes the id of its first process to file descriptor 4.
  */
 export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['command']): string[] {
   const { root, network, limits } = view;
@@ -47,7 +47,16 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
       '--unshare-cgroup-try',
     ],
     ...(network ? [] : ['--unshare-net']),
-    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--seccomp', '3'],
+    ...[
+      '--die-with-parent',
+      '--new-session',
+      '--cap-drop',
+      'ALL',
+      '--seccomp',
+      '3',
+      '--info-fd',
+      '4',
+    ],
     ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
     // /proc is read-only, because a root process could change kernel settings there.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],

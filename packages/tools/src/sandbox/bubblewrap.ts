@@ -28,6 +28,7 @@ import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
+import { openFirstProcess } from './private/first-process.ts';
 import { claimFolder, createPrivateFolder, isAway } from './private/private-folder.ts';
 import {
   findUnfinished,
@@ -249,14 +250,16 @@ class Bubblewrap implements Sandbox {
       const { harmless } = shared;
       const before = { known: plan.repositories, guarded: readOnlyPaths(plan), harmless };
       const created = canChange && watchRepositories({ ...watch, ...before });
+      const first = openFirstProcess(home.folder);
       const finish = async () => {
         closeSync(filter);
         try {
-          const changed = names.finish();
+          const isGone = await first.gone();
+          const changed = [...(isGone ? [] : [stillRuns]), ...names.finish()];
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.
           const notes = [...changed, ...(created ? await created.finish() : [])];
-          if (created && !created.isComplete()) {
+          if (created && !(isGone && created.isComplete())) {
             this.#unchecked.set(root, plan.repositories);
             return notes;
           }
@@ -273,7 +276,7 @@ class Bubblewrap implements Sandbox {
       await harmless;
       if (created) await created.ready;
       return {
-        ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },
+        ...{ program, args, env: outer, cwd: '/', fds: [filter, first.fd], endsTogether: true },
         ...{ blocked, finish, isExposed: () => names.isExposed() },
       };
     } catch (error) {
@@ -352,6 +355,9 @@ class Bubblewrap implements Sandbox {
     plan.forget?.();
   }
 }
+
+const stillRuns =
+  'Processes of the command cannot be stopped, so the sandbox cannot check what they still do. Tell the user before git is used.';
 
 function cannotConfineRoot(): SandboxError {
   const message =

@@ -170,6 +170,14 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(isOnHost(mark)).toBe(false);
   });
 
+  test('18.1170: attack: daemons that closed the output work after the command', async (context) => {
+    const agent = await attackAgent(user, context);
+    const mark = `${4000 + process.pid}.5`;
+    const program = `for (1 .. 400) { my $p = fork; if (defined $p && !$p) { setsid; open STDOUT, ">", "/dev/null"; open STDERR, ">", "/dev/null"; exec "sleep", "${mark}" } }`;
+    expect(await agent.run(`perl -MPOSIX -e '${program}'; echo done`)).toBe('done');
+    expect(isOnHost(mark)).toBe(false);
+  });
+
   test('attack: a command that times out leaves processes that ignore signals', async (context) => {
     const agent = await attackAgent(user, context);
     const mark = `${2000 + process.pid}.5`;

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
 import { renameNewRepositories } from '../git/repositories/new-repositories.ts';
+import { waitForFirstProcesses } from '../sandbox/private/first-process.ts';
 import { checkOpenWatches } from '../sandbox/watch-names.ts';
 
 // Each command starts as the leader of a new process session. Its child processes stay in that session unless
@@ -122,6 +123,7 @@ const maxLooks = 1000;
  */
 export function endCommandsNow(): readonly string[] {
   if (running.size > 0) killNow();
+  waitForFirstProcesses();
   // The check of a command that has ended may still run.
   return [...checkOpenWatches(), ...renameNewRepositories()];
 }

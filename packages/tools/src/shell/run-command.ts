@@ -198,9 +198,8 @@ async function waitUntilGone(
 const sandboxEndMs = 5000;
 
 /**
- * Resolves with true if all processes of a sandbox end in time. The kernel kills them when the first process
- * of the sandbox ends. The output is closed only after all of them have ended, so its end is the sign to wait
- * for.
+ * Resolves with true if the output of a sandbox ends in time. The kernel kills all processes when the first
+ * process of the sandbox ends. `PreparedCommand.finish` waits for those that have closed the output before.
  */
 async function endsInTime(ended: Promise<void>, clock: Clock): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();

@@ -1,0 +1,68 @@
+import { closeSync, constants, openSync, readFileSync, readSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * The first process of a sandbox. When it ends, the kernel kills all other processes of the sandbox. It is gone
+ * only after all of them are gone. Bubblewrap itself does not wait for that.
+ */
+export interface FirstProcess {
+  /** Bubblewrap writes the id of the process to this file descriptor before it starts the command. */
+  readonly fd: number;
+  /**
+   * Waits until the process is gone. Resolves with false if it still exists after a limited time. Call it after
+   * bubblewrap has ended, and only once.
+   */
+  gone(): Promise<boolean>;
+}
+
+const open = new Set<number>();
+
+/** Maximum number of checks. The time between two checks is at least 1 ms. */
+const maxLooks = 5000;
+
+/** Opens a file without a name in `folder`, which no command can change. */
+export function openFirstProcess(folder: string): FirstProcess {
+  const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  const path = join(folder, 'first-process');
+  const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  unlinkSync(path);
+  open.add(fd);
+  return {
+    fd,
+    async gone() {
+      try {
+        for (let looks = 0; looks < maxLooks; looks++) {
+          if (isGone(fd)) return true;
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+        return false;
+      } finally {
+        open.delete(fd);
+        closeSync(fd);
+      }
+    },
+  };
+}
+
+/** Waits for the first processes of all sandboxes. It is synchronous, for the end of this process. */
+export function waitForFirstProcesses(): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let looks = 0; looks < maxLooks && [...open].some((fd) => !isGone(fd)); looks++)
+    Atomics.wait(pause, 0, 0, 1);
+}
+
+/** Returns true also if bubblewrap has started no process. */
+function isGone(fd: number): boolean {
+  try {
+    const text = Buffer.alloc(4096);
+    const length = readSync(fd, text, 0, text.length, 0);
+    const [, pid] = /"child-pid": *(\d+)/.exec(text.toString('latin1', 0, length)) ?? [];
+    if (pid === undefined) return true;
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    // A new process can get the same id. It is probably not the first process of a sandbox.
+    const isFirst = /^NSpid:.*\s1$/m.test(status);
+    return !isFirst || /^State:\s*[ZX]/m.test(status);
+  } catch {
+    return true;
+  }
+}
