@@ -118,7 +118,7 @@ function createContext(
   const { request, grant, caller, drained, full, inTurn, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
     options;
-  const { copyLimits } = options;
+  const { copyLimits, publicAgents } = options;
   const copies = copyLimits.of(restrictedName(grant));
   return {
     service: scopedService(service, grant, copies),
@@ -138,6 +138,7 @@ function createContext(
     storage,
     mcp,
     a2a,
+    publicAgents,
     push,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),

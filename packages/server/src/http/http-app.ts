@@ -1,16 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HttpRequest, HttpResponse, OnBytes } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { isCardRoute } from '../routes/a2a/a2a-routes.ts';
+import { offeredAgents } from '../routes/a2a/agent-card.ts';
 import { a2aErrorFormat } from '../routes/a2a/protocol/a2a-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
 import { isOpenAiPath, openAiErrorReply } from '../routes/openai/openai-error.ts';
 import { isStreamPath, streamErrorReply } from '../routes/streams/request-headers.ts';
+import { SharedRead } from '../stores/shared-read.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
 import type { CopyLimits } from './access/copy-limit.ts';
 import { restrictedName, shareOf } from './access/fair-share.ts';
 import { ReceivedBodies } from './access/received-bodies.ts';
-import { UnknownReads } from './access/unknown-reads.ts';
 import {
   bodyTimeout,
   bodyTooLarge,
@@ -64,13 +64,16 @@ export class HttpApp {
   /** The callers of the files that are being received. Undefined stands for full access. */
   readonly #uploads: (string | undefined)[] = [];
   readonly #received: ReceivedBodies;
-  /** The requests for public A2A cards. Each of them reads the list of agents. */
-  readonly #publicCards = new UnknownReads(1);
 
   constructor(options: HttpAppOptions) {
-    this.#options = options;
+    const { a2a, clock, service } = options;
+    const hasPublicCards = a2a?.publicCards === true;
+    const publicAgents = hasPublicCards
+      ? new SharedRead(clock, () => offeredAgents(service))
+      : undefined;
+    this.#options = { ...options, publicAgents };
     this.#received = new ReceivedBodies(options.limits.maxBodyBytes);
-    const isPublic = options.a2a?.publicCards === true ? isCardRoute : () => false;
+    const isPublic = hasPublicCards ? isCardRoute : () => false;
     const routes = allRoutes.map((one) =>
       isPublic(one) ? ({ ...one, access: 'public' } as const) : one,
     );
@@ -111,10 +114,7 @@ export class HttpApp {
     try {
       const bytes = await this.#readBody(exchange, found.route, received?.onBytes);
       const input = { params: found.params, query: parseQuery(target?.query ?? ''), bytes };
-      const handle = () =>
-        handleRoute(found.route, exchange, input, this.#options, received?.release);
-      if (found.route.access !== 'public' || !isCardRoute(found.route)) return await handle();
-      await this.#publicCards.run(() => nextTurn().then(handle));
+      await handleRoute(found.route, exchange, input, this.#options, received?.release);
     } finally {
       received?.release();
     }

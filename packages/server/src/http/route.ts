@@ -7,8 +7,10 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { CopyLimit, Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { AgentInfo } from '../contract/task.ts';
 import type { A2aOptions, PushSender } from '../routes/a2a/contract.ts';
 import type { McpOptions } from '../routes/mcp/mcp-options.ts';
+import type { SharedRead } from '../stores/shared-read.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -34,6 +36,8 @@ export interface RouteServices {
   readonly mcp?: McpOptions | undefined;
   /** What the A2A endpoints show about the agents. Default: the defaults of `A2aOptions`. */
   readonly a2a?: A2aOptions | undefined;
+  /** The agents whose cards need no token. Undefined if cards need one. */
+  readonly publicAgents?: SharedRead<readonly AgentInfo[]> | undefined;
   /** Sends the push notifications of A2A. Default: the server sends none. */
   readonly push?: PushSender | undefined;
 }

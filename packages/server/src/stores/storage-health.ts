@@ -2,6 +2,7 @@ import { type Ids, isMillraceError, type SessionId, sessionId } from '@millrace/
 import type { Clock, Log } from '@millrace/log';
 import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
+import { SharedRead } from './shared-read.ts';
 
 interface StorageHealthOptions {
   readonly log: Log;
@@ -22,8 +23,6 @@ const failures: Readonly<Record<string, Failure>> = {
 
 /** The minimum time between two probes while writes fail, in milliseconds. */
 const probeMs = 1000;
-/** The time for which the answer of a check whether the stores can be read is valid, in milliseconds. */
-const checkMs = 1000;
 /** The content of a probe. It is larger than the space that can remain free in a page or on a full disk. */
 const probeText = 'x'.repeat(2 ** 16);
 
@@ -37,13 +36,13 @@ export class StorageHealth {
   #failure: Failure | undefined;
   #probing: Promise<void> | undefined;
   #probedAt = Number.NEGATIVE_INFINITY;
-  #reading: Promise<ServerError | undefined> | undefined;
-  /** The answer of the last check whether the stores can be read. */
-  #lastRead: { readonly at: number; readonly error: ServerError | undefined } | undefined;
+  /** The check whether the stores can be read. */
+  readonly #check: SharedRead<void>;
 
   constructor(options: StorageHealthOptions) {
     this.#options = options;
     this.#session = sessionId(`probe-${options.ids.session()}`);
+    this.#check = new SharedRead(options.clock, () => this.#read());
   }
 
   /** Reports an error. Errors that do not come from the storage have no effect. */
@@ -80,31 +79,17 @@ export class StorageHealth {
     );
   }
 
-  /**
-   * Throws `unavailable` if the stores cannot be read. Any client can ask, even without a token, so all of them share
-   * one check while it runs and for a second after it.
-   */
-  async assertReadable(): Promise<void> {
-    const { clock } = this.#options;
-    const last = this.#lastRead;
-    const isRecent = last !== undefined && Math.abs(clock.now() - last.at) < checkMs;
-    if (!isRecent)
-      this.#reading ??= this.#read().then((error) => {
-        this.#reading = undefined;
-        this.#lastRead = { at: clock.now(), error };
-        return error;
-      });
-    const error = isRecent ? last.error : await this.#reading;
-    if (error !== undefined) throw error;
+  /** Throws `unavailable` if the stores cannot be read. */
+  assertReadable(): Promise<void> {
+    return this.#check.get();
   }
 
-  async #read(): Promise<ServerError | undefined> {
+  async #read(): Promise<void> {
     const { log, rows } = this.#options;
     try {
       await Promise.all([rows.list('agents', { limit: 1 }), log.list({ limit: 1 })]);
-      return undefined;
     } catch (error) {
-      return notReadable(error);
+      throw notReadable(error);
     }
   }
 

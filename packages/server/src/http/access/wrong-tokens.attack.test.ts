@@ -1,5 +1,7 @@
+import { createAgent } from '@millrace/agent';
 import { memoryLog, systemClock } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Rows, Table } from '../../contract/rows.ts';
 import { fullGrant } from '../../contract/service.ts';
@@ -185,23 +187,46 @@ test('18.985: attack: requests for /readyz read the stores as often as clients w
   expect(await isReady()).toBe(200);
 });
 
-test('18.986: attack: requests for public cards read the agents at the same time', async () => {
+test('18.986, 18.1200: attack: one address keeps the public card from everybody, or reads the agents as often as it wants', async () => {
   const { rows, state } = countedRows('agents');
+  let now = systemClock.now();
+  const log = memoryLog();
+  const loop = (name: string) => ({
+    ...({ type: 'loop', name } as const),
+    agent: createAgent({ provider: scriptedProvider([]), log }),
+  });
   const server = createServer({
-    ...{ rows, tokens: [operator], a2a: { publicCards: true } },
-    agents: [{ type: 'sync', name: 'a', onMessage: async () => [] }],
+    ...{ rows, log, tokens: [operator], a2a: { publicCards: true }, agents: [loop('a')] },
+    clock: { ...systemClock, now: () => now },
   });
   onTestFinished(() => server.close());
   const { url } = await server.listen({ port: 0 });
-  const card = async () => (await fetch(`${url}/.well-known/agent-card.json`)).status;
-  await card();
+  const at = (name: string) => `/agents/name/${name}/a2a/.well-known/agent-card.json`;
+  const get = async (path: string) => {
+    const answer = await fetch(url + path);
+    const { name, code } = (await answer.json()) as { readonly name?: string; code?: string };
+    return `${answer.status} ${name ?? code}`;
+  };
+  const main = '/.well-known/agent-card.json';
+  expect(await get(main)).toBe('200 a');
+  now += 1000;
   const held = Promise.withResolvers<void>();
-  Object.assign(state, { most: 0, held: held.promise });
-  const cards = Array.from({ length: 300 }, card);
-  expect(await Promise.race(cards)).toBe(503);
-  expect(state.most).toBe(1);
+  Object.assign(state, { reads: 0, most: 0, held: held.promise });
+  // More requests than can wait for look-ups of unknown tokens: everybody gets the answer of the same read.
+  const cards = Array.from({ length: 300 }, () => get(main));
+  await expect.poll(() => state.running).toBe(1);
   held.resolve();
-  await Promise.all(cards);
+  expect(new Set(await Promise.all(cards))).toEqual(new Set(['200 a']));
+  const { reads } = state;
+  expect(state.most).toBe(1);
+  // Neither the card of an agent nor an unknown path causes a further read.
+  expect(await get(at('a'))).toBe('200 a');
+  for (let sent = 0; sent < 50; sent++) expect(await get(at(`no-${sent}`))).toMatch(/^404 /);
+  expect(state.reads).toBe(reads);
+  now += 1000;
+  expect(await get(at('no-0'))).toMatch(/^404 /);
+  expect(await get(main)).toBe('200 a');
+  expect(state.reads).toBe(2 * reads);
 });
 
 test('18.987: attack: requests for one public path deny the others', async () => {

@@ -5,7 +5,7 @@ import { readJson } from '../../http/request-input.ts';
 import { Reply, type Route, type RouteContext, route, type StreamReply } from '../../http/route.ts';
 import { agentNameParams, id } from '../route-schemas.ts';
 import { RpcError, readRpcRequest, rpcCodes } from '../rpc/rpc-request.ts';
-import { baseUrl, cardReply, findAgent, findMainAgent } from './agent-card.ts';
+import { baseUrl, cardReply, findAgent, findCardAgent } from './agent-card.ts';
 import type { A2aContext } from './open-task.ts';
 import { type A2aResult, operationNames, operationOf } from './operations.ts';
 import { invalidParams } from './protocol/a2a-error.ts';
@@ -40,7 +40,7 @@ export const a2aRoutes: readonly Route[] = [
     path: '/.well-known/agent-card.json',
     summary: 'Get the A2A card of the main agent',
     reply: cardSchema,
-    handle: async (_, context) => cardReply(await findMainAgent(context), context),
+    handle: async (_, context) => cardReply(await findCardAgent(context), context),
   }),
   route({
     method: 'GET',
@@ -49,7 +49,7 @@ export const a2aRoutes: readonly Route[] = [
     params: agentNameParams,
     reply: cardSchema,
     handle: async ({ params }, context) =>
-      cardReply(await findAgent(params.agent_name, context), context),
+      cardReply(await findCardAgent(context, params.agent_name), context),
   }),
   route({
     ...withBody,

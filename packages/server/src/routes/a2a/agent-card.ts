@@ -3,7 +3,7 @@ import type { JsonObject } from '@millrace/core';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import { Reply, type RouteContext } from '../../http/route.ts';
-import { listTools } from '../mcp/tool-list.ts';
+import { toolsOfAgent } from '../mcp/tool-list.ts';
 import { isOffered } from '../openai/open-response.ts';
 import { inputModes } from './protocol/messages.ts';
 import { protocolVersion } from './protocol/version.ts';
@@ -21,23 +21,42 @@ export async function findAgent(name: string, { service }: RouteContext): Promis
   throw new ServerError('not_found', message);
 }
 
-/** Finds the agent of `/.well-known/agent-card.json`. */
-export async function findMainAgent(context: RouteContext): Promise<AgentInfo> {
-  const { agent } = context.a2a ?? {};
-  if (agent !== undefined) return findAgent(agent, context);
-  const page = { limit: 1000, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
-  const agents = (await context.service.agents.list(page)).data.filter(isOffered);
-  const [only, ...more] = agents;
+/** Finds the agent of a card. Default: the agent of `/.well-known/agent-card.json`. */
+export async function findCardAgent(
+  context: RouteContext,
+  given = context.a2a?.agent,
+): Promise<AgentInfo> {
+  const { publicAgents, service } = context;
+  if (given !== undefined && publicAgents === undefined) return findAgent(given, context);
+  const agents = (await publicAgents?.get()) ?? (await offeredAgents(service));
+  const found = given === undefined ? agents : agents.filter(({ name }) => name === given);
+  const [only, ...more] = found;
   if (only !== undefined && more.length === 0) return only;
   throw new ServerError(
     'not_found',
-    'Cannot choose the agent of this card: the server has none or several. Use /agents/name/{agent}/a2a/.well-known/agent-card.json, or set the option a2a.agent of the server',
+    given === undefined
+      ? 'Cannot choose the agent of this card: the server has none or several. Use /agents/name/{agent}/a2a/.well-known/agent-card.json, or set the option a2a.agent of the server'
+      : `Cannot find the agent ${given}: the server has no agent loop with this name`,
   );
 }
 
+/** Returns all agents that the endpoints offer. */
+export async function offeredAgents({
+  agents,
+}: RouteContext['service']): Promise<readonly AgentInfo[]> {
+  const page = { limit: 1000, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
+  const found: AgentInfo[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { data, next } = await agents.list({ ...page, cursor });
+    found.push(...data.filter(isOffered));
+    if (next === null) return found;
+    cursor = next;
+  }
+}
+
 /** Returns the reply with the card of an agent. */
-export async function cardReply(agent: AgentInfo, context: RouteContext): Promise<Reply> {
-  const card = await agentCard(agent, context);
+export function cardReply(agent: AgentInfo, context: RouteContext): Reply {
+  const card = agentCard(agent, context);
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url').slice(0, 22)}"`;
   const scope = context.a2a?.publicCards === true ? 'public' : 'private';
   // The host and the scheme are in the card, so a cache must not share cards between them.
@@ -48,7 +67,7 @@ export async function cardReply(agent: AgentInfo, context: RouteContext): Promis
   return new Reply(card, { headers });
 }
 
-async function agentCard(agent: AgentInfo, context: RouteContext): Promise<JsonObject> {
+function agentCard(agent: AgentInfo, context: RouteContext): JsonObject {
   const { name, description } = agent;
   const { a2a, tokens } = context;
   const url = `${baseUrl(context)}/agents/name/${encodeURIComponent(name)}/a2a`;
@@ -69,14 +88,13 @@ async function agentCard(agent: AgentInfo, context: RouteContext): Promise<JsonO
     }),
     defaultInputModes: inputModes,
     defaultOutputModes: ['text/plain', 'application/json'],
-    skills: await skillsOf(agent, context),
+    skills: skillsOf(agent),
   };
 }
 
 /** Returns the skills of an agent: the tools of an agent without a model, or the agent itself. */
-async function skillsOf(agent: AgentInfo, context: RouteContext): Promise<JsonObject[]> {
-  const tools = (await listTools(context)).filter((tool) => tool.agent.id === agent.id);
-  return tools.map(({ called, description }) => ({
+function skillsOf(agent: AgentInfo): JsonObject[] {
+  return toolsOfAgent(agent).map(({ called, description }) => ({
     ...{ id: called ?? agent.name, name: called ?? agent.name },
     description:
       called === undefined ? agent.description || `The agent ${agent.name}` : description,

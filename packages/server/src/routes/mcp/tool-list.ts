@@ -30,7 +30,6 @@ export async function listTools({
 }: Pick<RouteContext, 'service'>): Promise<readonly OfferedTool[]> {
   const page = { limit: 1000, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
   const agents = (await service.agents.list(page)).data.filter(isOffered);
-  const tools = agents.map((agent) => [agent, agent.registration_metadata?.['tools']] as const);
   const used = new Set<string>();
   const named = (tool: OfferedTool): OfferedTool => {
     // Two agents can have tools with the same name.
@@ -39,9 +38,19 @@ export async function listTools({
     return { ...tool, name };
   };
   return [
-    ...tools.filter(([, own]) => !Array.isArray(own)).map(([agent]) => agentTool(agent)),
-    ...tools.flatMap(([agent, own]) => (Array.isArray(own) ? own.flatMap(readTool(agent)) : [])),
+    ...agents.filter((agent) => ownTools(agent) === undefined).map(agentTool),
+    ...agents.filter((agent) => ownTools(agent) !== undefined).flatMap(toolsOfAgent),
   ].map(named);
+}
+
+/** Returns the tools of an agent without a model, or the agent itself as a tool. */
+export function toolsOfAgent(agent: AgentInfo): readonly OfferedTool[] {
+  return ownTools(agent)?.flatMap(readTool(agent)) ?? [agentTool(agent)];
+}
+
+function ownTools({ registration_metadata: metadata }: AgentInfo): JsonValue[] | undefined {
+  const tools = metadata?.['tools'];
+  return Array.isArray(tools) ? tools : undefined;
 }
 
 function agentTool(agent: AgentInfo): OfferedTool {
