@@ -89,6 +89,17 @@ describe('an approval for the session', () => {
     expect(findLogProblems(session, records)).toEqual([]);
   });
 
+  test('18.1203: also counts for a process that drives the session under its own name', async () => {
+    const first = agentOf([calls(['c1', 'a/1']), 'One.'], { name: 'terminal (process 1)' });
+    const run = first.agent.run('Go', { session });
+    await first.approve(run, 'c1', { until: 'session' });
+    await first.end(run);
+    const options = { log: first.log, name: 'daemon (process 2)' };
+    const next = agentOf([calls(['c2', 'a/2']), 'Two.'], options);
+    expect((await next.end(next.agent.run('Again', { session }))).text).toBe('Two.');
+    expect([next.asked(), next.ran()]).toEqual([[], ['c2']]);
+  });
+
   test('names its rule in the approval request', async () => {
     const { agent, end, approve, told } = agentOf([calls(['c1', 'a/1']), 'Done.']);
     const run = agent.run('Go', { session });
