@@ -50,13 +50,13 @@ import {
   type RunEventSource,
   runEvents,
 } from '../views/run-views.ts';
-import { type AgentRegistry, activeSettings, settingsWhileAsking } from './agent-registry.ts';
+import { activeSettings, settingsWhileAsking } from './agent-registry.ts';
 import type { ChildLink } from './child-link.ts';
 import { CommandSender } from './command-sender.ts';
 import { RunLoop } from './loop.ts';
 import { UniqueCallIds } from './provider-deltas.ts';
 import { noOutput, notUnderstood, runLeft, withStoredPart } from './run-errors.ts';
-import { startRun } from './start-run.ts';
+import { type DrivingAgents, findAgents, startRun } from './start-run.ts';
 
 interface LiveRunOptions {
   readonly session: SessionId;
@@ -258,20 +258,22 @@ export class LiveRun implements Run {
   }
 
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
-    const registry = await createRegistry(this.#settings);
     const journal = await this.#journalOf(driver, from);
     await journal.open();
+    const { registry, fault } = await findAgents(this.#settings, journal.loop);
+    if (fault !== undefined && !this.#hasWaitingSender(journal)) throw fault.error;
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
     this.#through = opened.through;
     // If a sub-agent continues an earlier run, the result covers its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
-    const context = this.#contextOf(journal, before, registry);
+    const context = this.#contextOf(journal, before, { registry, fault });
     this.#parks = () => context.settings.whileAsking === 'park';
     this.#tools = () => context.settings.tools;
     const loop = new RunLoop(context, {
       abort: () => abort(this.#stop),
       flushCommands: () => this.#commands.flush(journal),
+      fault,
     });
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
@@ -347,6 +349,17 @@ export class LiveRun implements Run {
   }
 
   /**
+   * Returns true if a run that cannot work must still end on the log, because the senders of queued messages wait for
+   * its end. An open turn stays as it is, and its messages wait with it.
+   */
+  #hasWaitingSender({ loop }: SessionJournal): boolean {
+    const isQueued = activeCommands(loop.commands).some(
+      ({ command }) => command.type === 'message',
+    );
+    return isQueued && loop.turn === undefined && (this.#options.input ?? []).length === 0;
+  }
+
+  /**
    * Returns true if this is the run of a sub-agent and an earlier process or run has already started its
    * session.
    */
@@ -357,7 +370,7 @@ export class LiveRun implements Run {
   #contextOf(
     journal: SessionJournal,
     initialState: FoldState,
-    registry: AgentRegistry,
+    { registry, fault }: DrivingAgents,
   ): RunContext {
     const settings = this.#settings;
     this.#hasOutput = [...registry.values()].some(({ output }) => output !== undefined);
@@ -367,7 +380,8 @@ export class LiveRun implements Run {
     const adapt = parent === undefined ? undefined : settingsWhileAsking(parent.whileAsking);
     const toolbox = new StepToolbox();
     const active = () => {
-      const found = activeSettings(registry, settings, journal.loop.agent);
+      const found =
+        fault === undefined ? activeSettings(registry, settings, journal.loop.agent) : settings;
       return adapt === undefined ? found : adapt(found);
     };
     const source = { journal, context, session: this.session };
@@ -467,17 +481,6 @@ export class LiveRun implements Run {
       ...{ log, session, journal, clock, ended, fetchesWhileWriting },
     }).catch(() => {});
   }
-}
-
-/**
- * Returns the agents that may drive the session. The code for hand-offs loads on demand, because few agents
- * hand off.
- */
-async function createRegistry(root: Settings): Promise<AgentRegistry> {
-  const handsOff = [...root.tools.values()].some((tool) => tool.handsOff !== undefined);
-  if (!handsOff) return new Map([[root.name, root]]);
-  const { registryWithHandOffs } = await import('../calls/hand-offs.ts');
-  return registryWithHandOffs(root);
 }
 
 /** The opened session of a run. */

@@ -1,4 +1,12 @@
-import type { DraftRecord, LogRecord, PartId, SessionId, Stop, ToolCallPart } from '@millrace/core';
+import {
+  type DraftRecord,
+  isMillraceError,
+  type LogRecord,
+  type PartId,
+  type SessionId,
+  type Stop,
+  type ToolCallPart,
+} from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import { changedCallId } from '../calls/approvals.ts';
 import { CallRunner } from '../calls/call-runner.ts';
@@ -32,6 +40,13 @@ interface RunLoopOptions {
    * immediately.
    */
   readonly flushCommands?: (() => Promise<void>) | undefined;
+  /** If set, the run takes its messages and then fails with this error. */
+  readonly fault?: RunFault | undefined;
+}
+
+/** An error of the agents that the run finds at its start, before any turn. */
+export interface RunFault {
+  readonly error: unknown;
 }
 
 /**
@@ -49,6 +64,7 @@ export class RunLoop {
   /** Runs the guardrails. It loads on demand, if the agent has guardrails. */
   #guards: Guards | undefined;
   readonly #flushCommands: () => Promise<void>;
+  readonly #fault: RunFault | undefined;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
@@ -64,8 +80,12 @@ export class RunLoop {
   /** The value that user code threw. It ended the run. */
   #cause: unknown;
 
-  constructor(context: RunContext, { abort, flushCommands = async () => {} }: RunLoopOptions) {
+  constructor(
+    context: RunContext,
+    { abort, flushCommands = async () => {}, fault }: RunLoopOptions,
+  ) {
     this.#context = context;
+    this.#fault = fault;
     this.#flushCommands = flushCommands;
     this.#commands = new CommandHandler(context, abort);
     this.#request = new TurnRequest(context);
@@ -200,9 +220,25 @@ export class RunLoop {
    * action is returned without being performed.
    */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
+    if (this.#fault !== undefined) return this.#failAtStart(this.#fault);
     if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
     const action = decide(this.#decisionInput());
     return isExternal(action) ? action : this.#perform(action);
+  }
+
+  /**
+   * Takes the queued messages, one action at a time, and then throws the error. A command that stays in the queue would
+   * start the next run, which would fail too.
+   */
+  async #failAtStart({ error }: RunFault): Promise<undefined> {
+    const { commands } = this.#context.journal.loop;
+    const waiting = activeCommands(commands).flatMap(({ key, command }) =>
+      command.type === 'message' || command.type === 'compact' ? [{ key, command }] : [],
+    );
+    const [first] = waiting;
+    if (first === undefined || this.#context.phase.isAborting) throw error;
+    if (first.command.type === 'message') await this.#takeMessages(first.command.when);
+    else await this.#write([commandConsumed(first.key)]);
   }
 
   /** Performs an action. Returns the run's stop if this was the last action. */
@@ -290,8 +326,10 @@ export class RunLoop {
     await this.#callRunner?.halt();
     this.#callRunner?.abandon();
     const { failedStop, failureDrafts } = await import('./recovery.ts');
-    await this.#write(failureDrafts(journal));
-    return turn === undefined ? this.#finishRun(failedStop) : undefined;
+    const known = this.#fault && isMillraceError(error) ? error : undefined;
+    await this.#write(failureDrafts(journal, known));
+    const stop: Stop = known === undefined ? failedStop : { reason: 'error', cause: known.code };
+    return turn === undefined ? this.#finishRun(stop) : undefined;
   }
 
   async #makeRequest(turn: TurnState): Promise<void> {

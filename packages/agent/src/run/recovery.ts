@@ -1,4 +1,11 @@
-import { type DraftRecord, type FoldState, findItem, noUsage, toArray } from '@millrace/core';
+import {
+  type DraftRecord,
+  type ErrorInfo,
+  type FoldState,
+  findItem,
+  noUsage,
+  toArray,
+} from '@millrace/core';
 import type { QueuedCommand } from '../contract/command.ts';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import type { Journal } from '../contract/run-context.ts';
@@ -99,13 +106,19 @@ export function staleAbortDrafts(
 /** The stop of a turn in which user code threw, for example the instructions, a filter or a provider. */
 export const failedStop = { reason: 'error', cause: 'failed' } as const;
 
-/** Returns the records that end a turn in which user code threw. They keep the partial answer. */
-export function failureDrafts({ loop, state }: Journal): readonly DraftRecord[] {
-  const { turn } = loop;
-  const error = {
+/**
+ * Returns the records that end a turn in which user code threw. They keep the partial answer. `known` is the error if
+ * its message may be on the log. Default: a message without the text of the error.
+ */
+export function failureDrafts(
+  { loop, state }: Journal,
+  known: ErrorInfo = {
     code: 'failed',
     message: 'Cannot continue: building the request or streaming the response failed',
-  };
+  },
+): readonly DraftRecord[] {
+  const { turn } = loop;
+  const error = { code: known.code, message: known.message };
   const reported = { type: 'error_reported', error } as const;
   if (turn === undefined) return [{ turn: 0, attempt: 0, fact: reported }];
   const at = { turn: turn.turn, attempt: turn.attempt };

@@ -1,7 +1,9 @@
 import type { DraftRecord, Item, RunId, TraceContext } from '@millrace/core';
 import { sessionStates } from '@millrace/log';
 import type { QueuedCommand } from '../contract/command.ts';
+import type { LoopState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import type { Settings } from '../contract/settings.ts';
 import {
   findUsedId,
   interruptedStop,
@@ -10,8 +12,9 @@ import {
   runStarted,
 } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
+import { type AgentRegistry, activeSettings } from './agent-registry.ts';
 import type { CommandSender } from './command-sender.ts';
-import type { RunLoop } from './loop.ts';
+import type { RunFault, RunLoop } from './loop.ts';
 import { itemIdUsed } from './run-errors.ts';
 
 interface RunStart {
@@ -75,6 +78,31 @@ export async function startRun(start: RunStart): Promise<void> {
   // The new run was aborted before the previous run had ended.
   const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
   await journal.write([...started, ...items, ...stopped]);
+}
+
+export interface DrivingAgents {
+  readonly registry: AgentRegistry;
+  /** Set if no agent can drive the session. */
+  readonly fault?: RunFault | undefined;
+}
+
+/**
+ * Returns the agents that may drive the session, and the error if they are wrong: if two of them have the same name, or
+ * if none of them is the agent that the session was handed off to. The code for hand-offs loads on demand, because few
+ * agents hand off.
+ */
+export async function findAgents(root: Settings, { agent }: LoopState): Promise<DrivingAgents> {
+  const handsOff = [...root.tools.values()].some((tool) => tool.handsOff !== undefined);
+  const own: AgentRegistry = new Map([[root.name, root]]);
+  try {
+    const registry = handsOff
+      ? (await import('../calls/hand-offs.ts')).registryWithHandOffs(root)
+      : own;
+    activeSettings(registry, root, agent);
+    return { registry };
+  } catch (error) {
+    return { registry: own, fault: { error } };
+  }
 }
 
 const abortedDraft: DraftRecord = { turn: 0, attempt: 0, fact: { type: 'aborted' } };

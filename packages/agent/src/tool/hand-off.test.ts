@@ -12,6 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { eventsOf } from '../testing/read-log.ts';
@@ -253,6 +254,32 @@ describe('a session that was handed off', () => {
     expect(alone.provider.requests).toEqual([]);
     expect(await recordsOf(log)).toEqual(before);
     expect((await log.info(session))?.lease).toBeUndefined();
+  });
+
+  test('18.1206: a queued message for an unknown agent ends with the error, and the next one is answered', async () => {
+    const log = memoryLog();
+    const { root } = cast(log, [calls(call('t', 'transfer_to_billing', {}))], ['Hello.']);
+    await root.agent.run('Hi', { session }).result;
+    const alone = agentOf('front', ['No.'], { log });
+    const ask = (when: 'steer' | 'follow_up') =>
+      submitCommand(log, session, { type: 'message', when, input: 'And now?' });
+    for (const when of ['follow_up', 'follow_up', 'steer'] as const) await ask(when);
+    await submitCommand(log, session, { type: 'compact' });
+    const { stop, error } = await alone.agent.resume(session).result;
+    expect([stop, error?.code]).toEqual([
+      { reason: 'error', cause: 'unknown_agent' },
+      'unknown_agent',
+    ]);
+    // Nothing stays in the queue, so no further run starts for it.
+    expect(await log.info(session)).toMatchObject({ hasWork: false });
+    expect(alone.provider.requests).toEqual([]);
+    const records = await recordsOf(log);
+    expect(factsOf(records, 'run_finished').at(-1)).toMatchObject({ stop });
+    expect(findLogProblems(session, records)).toEqual([]);
+    await ask('follow_up');
+    // The model first answers the messages of the failed run.
+    const again = cast(log, [], ['You asked before.', 'Hello again.']);
+    expect((await again.root.agent.resume(session).result).text).toBe('Hello again.');
   });
 });
 
