@@ -57,6 +57,14 @@ describe('a broken connection to Postgres', () => {
     await log.close();
   });
 
+  test('is tried a second time, although this process was suspended for longer than the retry time', async () => {
+    const log = throughProxy(newSchema(), { retryMs: 1 });
+    const driver = await log.open(session);
+    proxy.cutAt('pg_advisory_xact_lock', 'after');
+    expect(await driver.append(markers(2))).toMatchObject({ after: 0, through: 2 });
+    await log.close();
+  });
+
   test('is replaced when a reader needs it', async () => {
     const log = throughProxy(newSchema());
     const driver = await log.open(session);

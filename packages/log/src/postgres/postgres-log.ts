@@ -56,7 +56,7 @@ export interface PostgresLogOptions {
   readonly chain?: boolean | undefined;
   /**
    * The time in milliseconds for which to retry while the server does not answer. A server that has never
-   * answered is not retried. Default: 15,000.
+   * answered is not retried. If the value is not 0, there is at least one retry. Default: 15,000.
    */
   readonly retryMs?: number | undefined;
   /**

@@ -67,7 +67,9 @@ export class ChatTab {
 
   /** Waits until the last answer contains the text. */
   async waitForText(text: string): Promise<void> {
-    await this.answer.getByText(text).waitFor();
+    // Playwright ignores the case of a text, but not of a pattern.
+    const pattern = new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+    await this.answer.getByText(pattern).waitFor();
   }
 
   /**

@@ -178,7 +178,11 @@ export class Database {
     return this.#pendingQueries === 0;
   }
 
-  /** Runs the work and retries it while the connection fails, up to `retryMs`. */
+  /**
+   * Runs the work and retries it while the connection fails, up to `retryMs`. If this process was suspended for
+   * longer than that, Postgres has closed the connection meanwhile. The work therefore gets a second try in any
+   * case, except with a `retryMs` of 0.
+   */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
     this.#pendingQueries++;
     try {
@@ -189,7 +193,9 @@ export class Database {
   }
 
   async #retry<T>(work: () => Promise<T>): Promise<T> {
+    const { retryMs } = this.#options;
     const begunAt = performance.now();
+    let isFirst = retryMs > 0;
     for (
       let pauseMs = retryPausesMs.first;
       ;
@@ -199,8 +205,10 @@ export class Database {
       try {
         return await work();
       } catch (error) {
-        const deadline = Math.min(begunAt + this.#options.retryMs, this.#closeDeadline);
+        const ownDeadline = isFirst ? Number.POSITIVE_INFINITY : begunAt + retryMs;
+        const deadline = Math.min(ownDeadline, this.#closeDeadline);
         const isTooLate = performance.now() + pauseMs > deadline;
+        isFirst = false;
         if (this.isClosed) throw closedDatabase(this.target, error);
         if (!isConnectionLoss(error) || !this.#hasAnswered || isTooLate)
           throw storageError(error, this.target);

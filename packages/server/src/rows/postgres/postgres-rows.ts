@@ -34,7 +34,7 @@ export interface PostgresRowsOptions {
   readonly clock?: Pick<Clock, 'now'> | undefined;
   /**
    * The time for which an operation is retried after the connection was lost, in milliseconds. Then the
-   * operation fails. Default: 15,000.
+   * operation fails. If the value is not 0, there is at least one retry. Default: 15,000.
    */
   readonly retryMs?: number | undefined;
   /** Maximum number of connections. Default: 4. */
