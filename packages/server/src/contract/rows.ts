@@ -105,6 +105,11 @@ export interface ClaimOptions {
 export interface Rows {
   /** Returns a row. Returns undefined if the row does not exist. */
   get(table: Table, id: string): Promise<Row | undefined>;
+  /**
+   * Returns the rows with these ids, in any order. Ids without a row are left out. This method is optional. Implement
+   * it if a query is slow, for example over a network: a server then looks up many tokens at once.
+   */
+  getMany?(table: Table, ids: readonly string[]): Promise<readonly Row[]>;
   /** Returns one page of rows. */
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /**

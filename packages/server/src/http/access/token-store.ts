@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@millrace/log';
-import type { Rows } from '../../contract/rows.ts';
+import type { Row, Rows } from '../../contract/rows.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant, type Scope } from '../../contract/service.ts';
 import { markKeyRevoked } from '../../stores/agent-keys.ts';
@@ -19,8 +19,8 @@ const maxTokenLength = 4096;
 /** Matches the texts of all issued tokens and agent keys. Any other text cannot be in the store. */
 const issuedForm = /^mr_[\w-]{43}$/;
 
-/** Maximum number of look-ups of unknown tokens that run at the same time. A store has at least 4 connections. */
-const maxLookups = 2;
+/** Maximum number of unknown tokens in one read of the store, if the store can read several rows at once. */
+const maxLookups = 500;
 
 /** Maximum number of tokens whose look-ups do not wait for those of unknown tokens. */
 const maxKnown = 10_000;
@@ -57,7 +57,7 @@ export class TokenStore {
   /** True if every request needs a token. */
   readonly isRequired: boolean;
   readonly #onRevoked: ((id: string) => void)[] = [];
-  readonly #lookups = new UnknownReads(maxLookups);
+  readonly #lookups: UnknownReads<Row>;
   /**
    * The ids of tokens that were valid at their last look-up. The last used one comes last. The store reads them again
    * for each request, because another server can revoke them.
@@ -67,6 +67,14 @@ export class TokenStore {
   constructor(rows: Rows, operators: readonly string[] | 'none', clock: Pick<Clock, 'now'>) {
     if (operators !== 'none') assertOperatorTokens(operators);
     this.#rows = rows;
+    this.#lookups = new UnknownReads({
+      batchSize: rows.getMany === undefined ? 1 : maxLookups,
+      read: async (ids) => {
+        const found = await (rows.getMany?.('tokens', ids) ??
+          Promise.all(ids.map((id) => rows.get('tokens', id))));
+        return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.id, row]])));
+      },
+    });
     this.#clock = clock;
     this.isRequired = operators !== 'none';
     this.#operators = operators === 'none' ? [] : operators.map(hashOf);
@@ -119,8 +127,9 @@ export class TokenStore {
     if (!issuedForm.test(token)) return undefined;
     const hash = hashOf(token);
     const id = hash.toString('hex');
-    const read = () => this.#rows.get('tokens', id);
-    const row = await (this.#known.has(id) ? read() : this.#lookups.run(read, isSuspect));
+    const row = await (this.#known.has(id)
+      ? this.#rows.get('tokens', id)
+      : this.#lookups.find(id, isSuspect));
     const isMatch = row !== undefined && timingSafeEqual(Buffer.from(row.id, 'hex'), hash);
     const stored = isMatch ? fromTokenRow(row) : undefined;
     this.#known.delete(id);

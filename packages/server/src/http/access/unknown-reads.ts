@@ -1,54 +1,88 @@
 import { ServerError } from '../../contract/server-error.ts';
 
-/** Maximum number of reads that wait. A read can need some milliseconds. */
-const maxWaiting = 200;
+/** Maximum number of reads that run at the same time. A store has at least 4 connections. */
+const maxRunning = 2;
+/** Maximum number of look-ups that wait, if each read has only a few ids. A read can need some milliseconds. */
+const fewWaiting = 200;
+/** Maximum number of full reads that wait. */
+const maxWaitingReads = 20;
 
-interface WaitingRead {
-  readonly start: () => void;
-  readonly refuse: (error: ServerError) => void;
+interface UnknownReadsOptions<T> {
+  /** Maximum number of ids in one read. */
+  readonly batchSize: number;
+  /** Reads the values of these ids. */
+  readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>;
 }
 
-/**
- * Reads of the store for clients whom the server has not accepted. Every client can cause such a read, also without a
- * valid token. They must not use all connections of a database, so only some of them run at the same time.
- */
-export class UnknownReads {
-  readonly #maxRunning: number;
-  #running = 0;
-  /** The reads that wait. Those for addresses that sent many wrong tokens start last. */
-  readonly #waiting: Record<'usual' | 'suspect', WaitingRead[]> = { usual: [], suspect: [] };
+type Waiting<T> = Map<string, PromiseWithResolvers<T | undefined>>;
 
-  constructor(maxRunning: number) {
-    this.#maxRunning = maxRunning;
+/**
+ * Look-ups in the store for clients whom the server has not accepted. Every client can cause such a look-up, also
+ * without a valid token. They must not use all connections of a database, so few reads run at the same time, and each
+ * of them answers all look-ups that have waited, up to `batchSize`.
+ */
+export class UnknownReads<T> {
+  readonly #options: UnknownReadsOptions<T>;
+  readonly #maxWaiting: number;
+  #running = 0;
+  /** The look-ups that wait, by id. Those for addresses that sent many wrong tokens start last. */
+  readonly #waiting: Readonly<Record<'usual' | 'suspect', Waiting<T>>> = {
+    usual: new Map(),
+    suspect: new Map(),
+  };
+
+  constructor(options: UnknownReadsOptions<T>) {
+    this.#options = options;
+    this.#maxWaiting = Math.max(fewWaiting, maxWaitingReads * options.batchSize);
   }
 
   /**
-   * Runs a read when it is its turn. Throws `unavailable` if too many reads wait. `isSuspect` is true for a client whose
-   * address sent many wrong tokens.
+   * Looks up an id when it is its turn. Throws `unavailable` if too many look-ups wait. `isSuspect` is true for a client
+   * whose address sent many wrong tokens.
    */
-  async run<T>(read: () => Promise<T>, isSuspect = false): Promise<T> {
-    if (this.#running < this.#maxRunning) this.#running++;
-    else await this.#turn(isSuspect);
-    try {
-      return await read();
-    } finally {
-      const next = this.#waiting.usual.shift() ?? this.#waiting.suspect.shift();
-      // The next read gets the place directly.
-      if (next === undefined) this.#running--;
-      else next.start();
+  async find(id: string, isSuspect = false): Promise<T | undefined> {
+    const lane = this.#waiting[isSuspect ? 'suspect' : 'usual'];
+    const found = lane.get(id) ?? Promise.withResolvers<T | undefined>();
+    if (!lane.has(id)) {
+      this.#makeRoom(isSuspect);
+      lane.set(id, found);
+      this.#start();
+    }
+    return found.promise;
+  }
+
+  #makeRoom(isSuspect: boolean): void {
+    const { usual, suspect } = this.#waiting;
+    if (usual.size + suspect.size < this.#maxWaiting) return;
+    const [oldest] = isSuspect ? [] : suspect;
+    if (oldest === undefined) throw tooManyReads();
+    const [id, replaced] = oldest;
+    suspect.delete(id);
+    replaced.reject(tooManyReads());
+  }
+
+  /** Starts reads for the look-ups that wait. */
+  #start(): void {
+    const { usual, suspect } = this.#waiting;
+    while (this.#running < maxRunning) {
+      const lane = usual.size > 0 ? usual : suspect;
+      if (lane.size === 0) return;
+      const batch = new Map([...lane].slice(0, this.#options.batchSize));
+      for (const id of batch.keys()) lane.delete(id);
+      this.#running++;
+      void this.#read(batch);
     }
   }
 
-  async #turn(isSuspect: boolean): Promise<void> {
-    const { usual, suspect } = this.#waiting;
-    if (usual.length + suspect.length >= maxWaiting) {
-      const replaced = isSuspect ? undefined : suspect.pop();
-      if (replaced === undefined) throw tooManyReads();
-      replaced.refuse(tooManyReads());
+  async #read(batch: Waiting<T>): Promise<void> {
+    try {
+      const found = await this.#options.read([...batch.keys()]);
+      for (const [id, { resolve }] of batch) resolve(found.get(id));
+    } catch (error) {
+      for (const { reject } of batch.values()) reject(error);
     }
-    const { promise, resolve: start, reject: refuse } = Promise.withResolvers<void>();
-    (isSuspect ? suspect : usual).push({ start, refuse });
-    await promise;
+    this.#running--;
+    this.#start();
   }
 }
 

@@ -16,8 +16,11 @@ import { UnknownReads } from './unknown-reads.ts';
 
 const operator = testToken('operator');
 
-/** Rows that count the reads of a table. They can hold the reads that begin. */
-function countedRows(table: Table) {
+/**
+ * Rows that count the reads of a table. They can hold the reads that begin. With `isBatched`, they can read several
+ * rows at once.
+ */
+function countedRows(table: Table, isBatched = false) {
   const rows = memoryRows();
   const ids: string[] = [];
   const state = {
@@ -41,6 +44,13 @@ function countedRows(table: Table) {
       if (of === table) ids.push(id);
       return count(of, () => rows.get(of, id));
     },
+    ...(isBatched && {
+      getMany: (of: Table, many: readonly string[]) => {
+        ids.push(...many);
+        const found = () => Promise.all(many.map((id) => rows.get(of, id)));
+        return count(of, async () => (await found()).filter((row) => row !== undefined));
+      },
+    }),
     list: (of, query) => count(of, () => rows.list(of, query)),
     put: (...args) => rows.put(...args),
     delete: (...args) => rows.delete(...args),
@@ -116,22 +126,76 @@ test('18.982: attack: a new token waits for the wrong tokens of a different addr
   expect(state.ids.indexOf(id) - before).toBe(0);
 });
 
-test('18.983: a read of a new client starts before those of suspect clients, and replaces one of them', async () => {
-  const reads = new UnknownReads(1);
-  const held = Promise.withResolvers<void>();
+test('18.983: a look-up of a new client starts before those of suspect clients, and replaces one of them', async () => {
+  const gate = Promise.withResolvers<void>();
   const started: string[] = [];
-  const first = reads.run(() => held.promise);
+  const lookups = new UnknownReads({
+    batchSize: 1,
+    read: async (ids) => {
+      started.push(...ids);
+      await gate.promise;
+      if (ids.includes('lost')) throw new Error('lost');
+      return new Map(ids.map((id) => [id, `${id} is valid`]));
+    },
+  });
+  const running = ['first', 'second'].map((id) => lookups.find(id));
   const suspect = Array.from({ length: 201 }, (_, at) =>
-    reads.run(async () => void started.push(`suspect ${at}`), true).catch(() => 'refused'),
+    lookups.find(`suspect ${at}`, true).catch(() => 'refused'),
   );
-  const usual = reads.run(async () => void started.push('usual'));
-  held.resolve();
-  await Promise.all([first, usual]);
+  const usual = lookups.find('usual');
+  // Look-ups of one id that wait share their read.
+  const same = lookups.find('usual');
+  gate.resolve();
+  expect(await Promise.all([...running, usual, same])).toEqual(
+    ['first', 'second', 'usual', 'usual'].map((id) => `${id} is valid`),
+  );
   expect((await Promise.all(suspect)).filter((one) => one === 'refused')).toHaveLength(2);
-  expect(started.slice(0, 2)).toEqual(['usual', 'suspect 0']);
+  expect(started.slice(0, 4)).toEqual(['first', 'second', 'usual', 'suspect 1']);
+  expect(started).toHaveLength(202);
   // A read that fails leaves its place to the next one.
-  await expect(reads.run(() => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
-  expect(await reads.run(async () => 'next')).toBe('next');
+  const lost = ['lost', 'lost too', 'lost'].map((id) => lookups.find(id));
+  await expect(lost[0]).rejects.toThrow('lost');
+  await expect(lost[2]).rejects.toThrow('lost');
+  expect(await lookups.find('next')).toBe('next is valid');
+});
+
+test('18.1210: one read answers all tokens that wait, so many clients can connect at once after a restart', async () => {
+  const { rows, state } = countedRows('tokens', true);
+  const [before, after] = [1, 2].map(() => new TokenStore(rows, [operator], systemClock));
+  const issue = () => before?.issue({ scope: { kind: 'all' } }, fullGrant);
+  const tokens = await Promise.all(Array.from({ length: 600 }, issue));
+  Object.assign(state, { reads: 0, most: 0 });
+  const grants = await Promise.all(tokens.map((one) => after?.issuedGrant(one?.token ?? '')));
+  expect(grants.filter((grant) => grant === undefined)).toEqual([]);
+  // Two reads start with one token each. The others wait for two reads with at most 500 tokens.
+  expect([state.reads, state.most]).toEqual([4, 2]);
+});
+
+test('18.1211: attack: wrong tokens use all connections of a store that reads many rows, or its memory', async () => {
+  const { rows, state } = countedRows('tokens', true);
+  const tokens = new TokenStore(rows, [operator], systemClock);
+  const { token } = await tokens.issue({ scope: { kind: 'all' } }, fullGrant);
+  expect(await tokens.issuedGrant(token)).toBeDefined();
+  const held = Promise.withResolvers<void>();
+  Object.assign(state, { reads: 0, most: 0, held: held.promise });
+  let refused = 0;
+  const flood = Array.from({ length: 10_100 }, () =>
+    tokens.issuedGrant(createToken(), true).catch(() => refused++),
+  );
+  await expect.poll(() => refused).toBe(10_100 - 10_002);
+  // A new client takes the place of a suspect one, and a known token does not wait.
+  const fresh = await tokens.issue({ scope: { kind: 'all' } }, fullGrant);
+  const answered = tokens.issuedGrant(fresh.token);
+  await expect.poll(() => refused).toBe(10_100 - 10_001);
+  expect(state.most).toBe(2);
+  const known = tokens.issuedGrant(token);
+  expect(state.running).toBe(3);
+  held.resolve();
+  expect([await known, await answered]).toEqual([expect.anything(), expect.anything()]);
+  const before = state.reads;
+  await Promise.all(flood);
+  // The new client did not wait for the others, and those share few reads.
+  expect([before < 8, state.reads]).toEqual([true, 2 + 1 + 1 + 20]);
 });
 
 test('18.984: attack: a known token that another server revoked, or that expired, stays valid', async () => {

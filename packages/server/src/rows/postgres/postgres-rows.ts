@@ -68,9 +68,7 @@ interface StoredRow {
   readonly epoch: number;
 }
 
-interface StoredVersion {
-  readonly version: number;
-}
+type StoredVersion = Pick<StoredRow, 'version'>;
 
 type RowInput = Pick<Row, 'id' | 'keys' | 'data'>;
 
@@ -97,11 +95,15 @@ class PostgresRows implements Rows {
     }
   }
 
-  get(table: Table, id: string): Promise<Row | undefined> {
+  async get(table: Table, id: string): Promise<Row | undefined> {
+    return (await this.getMany(table, [id]))[0];
+  }
+
+  getMany(table: Table, ids: readonly string[]): Promise<readonly Row[]> {
     return this.#run(async () => {
-      if (!isId(id)) return undefined;
-      const execute: Query = (sql, values) => this.#database.read(sql, values);
-      return this.#find(execute, table, id);
+      const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = ANY($2::text[])`;
+      const found = await this.#database.read<StoredRow>(sql, [table, ids.filter(isId)]);
+      return found.map((row) => this.#toRow(table, row));
     });
   }
 
@@ -162,13 +164,10 @@ class PostgresRows implements Rows {
       // The statement is idempotent, so it can be retried like a read.
       const [claimed] = await this.#database.read<StoredRow>(sql, values);
       if (claimed !== undefined) return this.#toRow(table, claimed);
-      const execute: Query = (text, more) => this.#database.read(text, more);
-      const [found] = await execute<StoredVersion>(
-        `SELECT version FROM ${this.#schema}.version`,
-        [],
-      );
+      const version = `SELECT version FROM ${this.#schema}.version`;
+      const [found] = await this.#database.read<StoredVersion>(version, []);
       this.#checkVersion(found);
-      return this.#find(execute, table, id);
+      return this.get(table, id);
     });
   }
 

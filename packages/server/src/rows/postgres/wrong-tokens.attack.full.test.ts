@@ -1,9 +1,10 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { memoryLog } from '@millrace/log';
+import { memoryLog, systemClock } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeOnPostgres, usePostgres } from '../../../../log/src/testing/start-postgres.ts';
+import { fullGrant } from '../../contract/service.ts';
 import { createServer } from '../../create-server.ts';
-import { createToken } from '../../http/access/token-store.ts';
+import { createToken, TokenStore } from '../../http/access/token-store.ts';
 import { testToken } from '../../testing/servers/test-server.ts';
 import { postgresRows } from './postgres-rows.ts';
 
@@ -59,5 +60,18 @@ describeOnPostgres()('a server on Postgres', () => {
     isOver = true;
     await Promise.all(flood);
     expect(Math.min(...counts)).toBeLessThan(150);
+  });
+
+  test('18.1212: 300 clients with tokens of their own connect at once after a restart', async () => {
+    const rows = await postgresRows({ url: postgres().url, schema: 'many_tokens' });
+    onTestFinished(() => rows.close());
+    const [before, after] = [1, 2].map(
+      () => new TokenStore(rows, [testToken('operator')], systemClock),
+    );
+    const issue = () => before?.issue({ scope: { kind: 'all' } }, fullGrant);
+    const tokens = await Promise.all(Array.from({ length: 300 }, issue));
+    const unknown = await after?.issuedGrant(createToken());
+    const grants = await Promise.all(tokens.map((one) => after?.issuedGrant(one?.token ?? '')));
+    expect([unknown, grants.filter((grant) => grant === undefined)]).toEqual([undefined, []]);
   });
 });

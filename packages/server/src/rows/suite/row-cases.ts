@@ -12,9 +12,24 @@ const sharedCases: readonly RowSpec[] = [
       await rows.close();
       await rejectsWith('closed', rows.get('tasks', 'a'));
       await rejectsWith('closed', rows.list('tasks'));
+      if (rows.getMany !== undefined) await rejectsWith('closed', rows.getMany('tasks', ['a']));
       await rejectsWith('closed', rows.put('tasks', { id: 'a', keys: {}, data: {} }));
       await rejectsWith('closed', rows.claim('tasks', 'a', 1));
       await rejectsWith('closed', rows.delete('tasks', 'a'));
+    },
+  },
+  {
+    name: 'an optional read of many ids returns the rows that exist',
+    async run({ rows }) {
+      for (const id of ['a', 'b']) await rows.put('tokens', { id, keys: {}, data: { id } });
+      await rows.put('tasks', { id: 'c', keys: {}, data: {} });
+      const found = await rows.getMany?.('tokens', ['a', 'b', 'b', 'c', 'd', '\ud800', '']);
+      if (found === undefined) return;
+      assert.deepEqual(found.map(({ id, data }) => [id, data['id']]).sort(), [
+        ['a', 'a'],
+        ['b', 'b'],
+      ]);
+      assert.deepEqual(await rows.getMany?.('tokens', []), []);
     },
   },
   {
