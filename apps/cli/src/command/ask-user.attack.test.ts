@@ -83,7 +83,7 @@ test('attack 11: names and settings of a project cannot control the terminal', a
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these control a terminal
   expect(stdout.text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   expect(stdout.text).not.toContain('\nTrusted already');
-  expect(stdout.text).toContain('sh‹U+200B›');
+  expect(stdout.text.replaceAll('\n  ↳ ', '')).toContain('sh‹U+200B›');
 });
 
 /** Returns the question about the extensions of a project with these files. */

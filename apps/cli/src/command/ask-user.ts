@@ -6,7 +6,7 @@ import type { Host } from '../contract/host.ts';
 import { AnswerGuard, refusalIn } from '../input/answer/answer-guard.ts';
 import type { KeyRead } from '../input/keys/key-reader.ts';
 import { listenForKeys } from '../input/keys/listen-for-keys.ts';
-import { withLargestWidths } from '../text/cells/cell-width.ts';
+import { cellWidth, withLargestWidths } from '../text/cells/cell-width.ts';
 import { wrapCells } from '../text/cells/clip-text.ts';
 import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
@@ -82,17 +82,27 @@ function pagesOf(question: string, stdout: AskHost['stdout']): string[] {
   return pages;
 }
 
+/** Starts each row that continues an indented line. Only this program writes into these columns. */
+const wrapped = '  ↳ ';
+
 /**
- * Wraps a text to the width of the window. One cell stays free for the cursor, so that the terminal does not
- * break a word or the choices.
+ * Wraps a text to the width of the window. Lines with content of the project are indented, and only sentences of the
+ * question are not. If the window breaks an indented line, its further rows have a mark, so no row of the content can
+ * look like a sentence of the question. One cell stays free for the cursor, so that the terminal does not break a word
+ * or the choices.
  */
 function linesOf(text: string, { columns }: AskHost['stdout']): readonly string[] {
   const lines = printable(text).split('\n');
   if (columns === undefined) return lines;
   // A line that the terminal wraps once more would push the start of the page off the screen.
-  return withLargestWidths(() =>
-    lines.flatMap((line) => wrapCells(line, Math.max(1, columns - 1))),
-  );
+  return withLargestWidths(() => lines.flatMap((line) => wrapLine(line, columns - 1)));
+}
+
+function wrapLine(line: string, width: number): readonly string[] {
+  if (cellWidth(line) <= width || !line.startsWith('  '))
+    return wrapCells(line, Math.max(1, width));
+  const rows = wrapCells(line, Math.max(1, width - cellWidth(wrapped)));
+  return rows.map((row, index) => (index === 0 ? row : wrapped + row));
 }
 
 function moreHint(left: number): string {
@@ -167,7 +177,8 @@ function trustQuestion({ path, parts, content, scripts }: UntrustedFile): string
       `  - ${visible(one.path)}${one.isChanged ? ' (new, or changed since you trusted it)' : ''}\n`,
   );
   const started = files.length === 0 ? '' : `Its servers run these files:\n${files.join('')}`;
-  return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${revealHidden(content)}\n${started}Any project can contain such a file.\nYou are asked again when it changes.\nTrust all of it?`;
+  const settings = revealHidden(content).replaceAll(/^/gm, '  │ ');
+  return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${settings}\n${started}Any project can contain such a file.\nYou are asked again when it changes.\nTrust all of it?`;
 }
 
 /**

@@ -3,7 +3,13 @@ import { withLargestWidths } from '../../text/cells/cell-width.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import { revealInDiff } from '../../text/diff/reveal-in-diff.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../contract/dialog.ts';
-import { diffBody, inputDiff, marginOf, replaceAllNotes } from '../render/call-body.ts';
+import {
+  diffBody,
+  inputDiff,
+  markedLine,
+  markedLines,
+  replaceAllNotes,
+} from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
 
@@ -47,7 +53,7 @@ function longOptions(look: Look, { question }: QuestionDialog): readonly string[
   const choice = { ...look, width: look.width - choiceMargin };
   return question.options.flatMap(({ label, description }) => {
     const text = description === undefined ? label : `${label}  ${description}`;
-    return wrapText(choice, text).length === 1 ? [] : wrapText(look, text, marginOf(look));
+    return wrapText(choice, text).length === 1 ? [] : markedLines(look, text);
   });
 }
 
@@ -83,14 +89,13 @@ function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readon
 }
 
 function confirmContent(look: Look, { rule, scope, requests }: ConfirmDialog): readonly string[] {
-  const about = rule === undefined ? [] : wrapText(look, revealHidden(rule), marginOf(look));
+  const about = rule === undefined ? [] : markedLines(look, revealHidden(rule));
   const alone = requests.length === 1;
   const calls = requests.flatMap((request, index) => [
     ...(alone ? dialogTitle(look, { ...request, others: 0 }) : numbered(look, request, index + 1)),
     ...requestContent(look, { ...request, others: 0 }, false),
   ]);
-  const meaning =
-    scope === undefined ? [] : wrapText(look, revealHidden(`It allows ${scope}.`), '  ');
+  const meaning = scope === undefined ? [] : factRows(look, `It allows ${scope}.`);
   return [...about, ...meaning, ...calls];
 }
 
@@ -108,7 +113,7 @@ function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): re
   const { folder, approval, preview } = dialog;
   const place = factLines(look, 'dim', otherPlace(dialog));
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
-  const about = folder === undefined ? [] : wrapText(look, where, marginOf(look));
+  const about = folder === undefined ? [] : markedLines(look, where);
   const reason = factLines(look, 'dim', approval.reason);
   const problem = factLines(look, 'bad', preview?.problem);
   return [...problem, ...reason, ...about, ...place, ...callContent(look, dialog, isFull)];
@@ -128,7 +133,12 @@ export function otherPlace({
 
 function factLines(look: Look, tone: 'bad' | 'dim', fact: string | undefined): readonly string[] {
   if (fact === undefined) return [];
-  return wrapText(look, revealHidden(fact), '  ').map((line) => withTone(look, tone, line));
+  return factRows(look, fact).map((line) => withTone(look, tone, line));
+}
+
+/** Returns a fact as one line. It can name a part of the command, which must not look like a line of the command. */
+function factRows(look: Look, fact: string): readonly string[] {
+  return markedLine(look, revealHidden(fact).replaceAll('\n', ' ⏎ '), '  ');
 }
 
 function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
@@ -142,14 +152,14 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
   const effect = preview?.isCut ? undefined : preview?.diff || undefined;
   const diff = effect ?? inputDiff(name, input);
   if (diff !== undefined) {
-    const path = clipped === undefined ? [] : wrapText(look, clipped, marginOf(look));
+    const path = clipped === undefined ? [] : markedLines(look, clipped);
     const rest = otherFields(look, fields, diffFields);
     const notes = [
       ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
       // The preview already shows every replacement, so no notes are needed.
       ...(effect === undefined ? replaceAllNotes(name, input) : []),
     ];
-    const shownNotes = notes.flatMap((note) => wrapText(look, note, marginOf(look)));
+    const shownNotes = notes.flatMap((note) => markedLines(look, note));
     return [
       ...path,
       ...rest,
@@ -159,13 +169,16 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
   }
   if (name === 'bash' && typeof fields?.['command'] === 'string') {
     const command = revealHidden(`$ ${fields['command']}`);
-    const shown = clipped === undefined && !isFull ? [] : wrapText(look, command, marginOf(look));
+    const shown = clipped === undefined && !isFull ? [] : markedLines(look, command);
     return [...shown, ...otherFields(look, fields, commandFields)];
   }
-  const path = clipped === undefined ? [] : wrapText(look, clipped, marginOf(look));
-  if (input === undefined) return [...path, ...wrapText(look, unknownInput, marginOf(look))];
+  const path = clipped === undefined ? [] : markedLines(look, clipped);
+  if (input === undefined) return [...path, ...markedLines(look, unknownInput)];
   if (isPathAlone(name, fields)) return path;
-  return [...path, ...wrapText(look, revealHidden(JSON.stringify(input, null, 2)), marginOf(look))];
+  const json = revealHidden(JSON.stringify(input, null, 2));
+  // The line breaks of JSON have no meaning, so a screen reader reads no numbers for them.
+  const shown = look.isPlain === true ? wrapText(look, json, '  ') : markedLines(look, json);
+  return [...path, ...shown];
 }
 
 const unknownInput =
@@ -193,7 +206,7 @@ function otherFields(
   return Object.entries(fields ?? {})
     .filter(([name, value]) => !shown.has(name) && value !== undefined)
     .flatMap(([name, value]) =>
-      wrapText(look, revealHidden(`${name}: ${JSON.stringify(value)}`), marginOf(look)),
+      markedLines(look, revealHidden(`${name}: ${JSON.stringify(value)}`)),
     );
 }
 

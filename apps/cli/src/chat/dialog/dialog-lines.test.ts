@@ -163,10 +163,12 @@ describe('the content of a request', () => {
 
   test('includes a path or a command that the title clips', () => {
     const path = `${'deep/'.repeat(20)}file.ts`;
-    const narrow = shown({ name: 'read', input: { path } }, 30).join('').replaceAll(/[│\s]/g, '');
+    const narrow = shown({ name: 'read', input: { path } }, 30)
+      .join('')
+      .replaceAll(/[│↳\s]/g, '');
     expect(narrow).toContain(path);
     const written = shown({ name: 'write', input: { path, content: 'x' } }, 30);
-    expect(written.join('').replaceAll(/[│\s]/g, '')).toContain(path);
+    expect(written.join('').replaceAll(/[│↳\s]/g, '')).toContain(path);
   });
 
   test.for([3, 4, 5, 24])('can be read line by line in a room of %i lines', (room) => {

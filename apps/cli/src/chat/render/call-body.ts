@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import { readTodo } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { clipLines } from '../../text/cells/clip-text.ts';
-import { withoutStyles } from '../../text/cells/printable.ts';
+import { printable, withoutStyles } from '../../text/cells/printable.ts';
 import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
 import { openHead } from '../../text/diff/parse-diff.ts';
 import type { CardResult, ToolCard } from '../contract/tool-card.ts';
@@ -21,6 +21,31 @@ const titleOnlyTools: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep
 /** Returns the margin of the lines below a title. A screen reader would read a drawn line. */
 export function marginOf({ isPlain }: Pick<Look, 'isPlain'>): string {
   return isPlain === true ? '  ' : '  │ ';
+}
+
+/**
+ * Wraps untrusted text that the user must read before an answer. The margin marks each row that continues a line, so
+ * a line break in the text looks different from a break at the end of the window. The text cannot imitate this mark,
+ * because only this program writes into the margin. A screen reader reads no margin, so each line gets its number.
+ */
+export function markedLines(look: Look, text: string): readonly string[] {
+  const lines = printable(text).split('\n');
+  const isNumbered = look.isPlain === true && lines.length > 1;
+  const shown = isNumbered
+    ? lines.map((line, index) => `line ${index + 1} of ${lines.length}: ${line}`)
+    : lines;
+  return shown.flatMap((line) => markedLine(look, line, marginOf(look)));
+}
+
+/** Wraps one line of untrusted text. The mark in the margin is on all rows after the first one. */
+export function markedLine(look: Look, line: string, margin: string): readonly string[] {
+  const whole = wrapText(look, line, margin);
+  if (look.isPlain === true || whole.length === 1) return whole;
+  const mark = `  ${look.theme.symbols.wrapped} `;
+  const width = Math.max(1, look.width - Math.max(cellWidth(margin), cellWidth(mark)));
+  return wrapText({ ...look, width }, line).map(
+    (row, index) => (index === 0 ? margin : mark) + row,
+  );
 }
 
 /** Draws the lines below the title of a finished call. */
