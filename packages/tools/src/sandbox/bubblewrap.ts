@@ -4,7 +4,6 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  rmSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,11 +16,13 @@ import {
   type SandboxRequest,
   type SandboxSearch,
 } from '../contract/sandbox.ts';
+import type { EarlierState } from '../git/repositories/earlier-keys.ts';
+import { earlierState } from '../git/repositories/earlier-state.ts';
 import { gitFolderSearch } from '../git/repositories/inner-git-folders.ts';
 import { harmlessRepositories } from '../git/repositories/judge-repositories.ts';
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
-import { type FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
+import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isInside } from '../workspace/match-path.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
@@ -29,11 +30,17 @@ import { keyPlaces } from './places/key-places.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
 import { openFirstProcess } from './private/first-process.ts';
-import { claimFolder, createPrivateFolder, isAway } from './private/private-folder.ts';
+import {
+  claimFolder,
+  createPrivateFolder,
+  isAway,
+  removePrivateFolder,
+  temporaryName,
+} from './private/private-folder.ts';
 import {
   findUnfinished,
-  isOneOf,
   noteRunning,
+  type RunningNote,
   type UnfinishedCommands,
 } from './private/unfinished-commands.ts';
 import { adviceForLate, probeSandbox, testName } from './probe-sandbox.ts';
@@ -93,7 +100,7 @@ const missing = { sandbox: undefined, problem: 'missing' } as const;
 
 /**
  * The files of the host that a sandbox needs. They are removed when the sandbox closes, or when this process
- * exits.
+ * exits. Notes about commands that nobody has checked stay.
  */
 interface SandboxHome {
   readonly folder: string;
@@ -118,7 +125,7 @@ function removeHomes(): void {
 function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
   const folder = createPrivateFolder(homePrefix, away, 'files');
   claimFolder(folder, homePrefix);
-  const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
+  const [temporary, emptyFile, filterFile] = [temporaryName, 'empty', 'filter'].map((name) =>
     join(folder, name),
   ) as [string, string, string];
   mkdirSync(temporary, { mode: 0o700 });
@@ -127,14 +134,9 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
   const descriptor = openSync(filterFile, 'r');
   unlinkSync(filterFile);
   const remove = () => {
-    if (!homes.delete(remove)) return;
+    if (homes.delete(remove)) closeSync(descriptor);
     if (homes.size === 0) process.off('exit', removeHomes);
-    closeSync(descriptor);
-    try {
-      rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // The folder cannot be removed, because a command has changed its permissions. The error is ignored.
-    }
+    removePrivateFolder(folder);
   };
   if (homes.size === 0) process.once('exit', removeHomes);
   homes.add(remove);
@@ -143,10 +145,15 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
 
 interface SharedPlan extends GuardPlan {
   users: number;
-  /** Removes the note about the running commands. */
-  readonly forget: (() => void) | undefined;
-  /** The commands of ended processes that nobody has checked. */
+  readonly home: SandboxHome;
+  /** The repositories before the commands. Undefined if the commands cannot change files. */
+  readonly earlier: EarlierState | undefined;
+  /** The note about the running commands. */
+  readonly note: Promise<RunningNote> | undefined;
+  /** The earlier commands that nobody has checked. */
   readonly unfinished: UnfinishedCommands | undefined;
+  /** True if the last check after a command was complete. Undefined if no command has started. */
+  isChecked: Promise<boolean> | undefined;
   /** The places outside of the folders that commands may change. Commands must not see them. */
   readonly hidden: readonly string[];
   /** See `harmlessRepositories`. */
@@ -174,10 +181,8 @@ class Bubblewrap implements Sandbox {
    * because the running command could manipulate a new check. Outside of the workspace, it cannot do that.
    */
   readonly #plans = new Map<string, SharedPlan>();
-  /** The workspaces whose unfinished commands this sandbox has checked. */
-  readonly #searched = new Set<string>();
-  /** The repositories before a command whose check was not complete, by workspace. */
-  readonly #unchecked = new Map<string, readonly FoundRepository[]>();
+  /** The ends of plans that remove or keep their notes. */
+  readonly #ends = new Set<Promise<void>>();
   readonly #repositories = new RepositorySearch();
   readonly #inner = gitFolderSearch();
   readonly #packages = new PackageRepositories(this.#repositories);
@@ -200,8 +205,9 @@ class Bubblewrap implements Sandbox {
     const { temporary, emptyFile } = home;
     const canChange = view === 'workspace';
     // This call also waits until the sandbox has checked the repositories that the last command created.
-    const packages = canChange ? await this.#packages.find(root) : [];
-    const shared = this.#enter(root, { writable, canChange, packages, home: home.folder });
+    const packages = canChange ? await this.#findPackages(root) : [];
+    const shared = this.#enter(root, { writable, canChange, packages, home });
+    const opened: (() => void)[] = [];
     try {
       const folders = [root, ...writable];
       const plan = extendPlan(shared, {
@@ -236,6 +242,7 @@ class Bubblewrap implements Sandbox {
       ];
       // Each command must read the filter from its start, so each command needs its own descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
+      opened.push(() => closeSync(filter));
       const { watched, kept, modes } = plan;
       const newNames = protectNew && { folder: root, isProtected: protectNew };
       const hiddenPlaces = plan.guarded.filter(({ guard }) => guard === 'hidden');
@@ -245,48 +252,53 @@ class Bubblewrap implements Sandbox {
       const names = canChange
         ? watchNames(watched, kept, modes, newNames, hidden)
         : watchNames([], [], new Map(), undefined, hidden);
+      opened.push(() => names.finish());
       const searches = { search: this.#repositories, packages: this.#packages, inner: this.#inner };
       const watch = { root, network, ...searches };
-      const { harmless } = shared;
-      const before = { known: plan.repositories, guarded: readOnlyPaths(plan), harmless };
-      const created = canChange && watchRepositories({ ...watch, ...before });
+      const { harmless, earlier } = shared;
+      const before = earlier && { ...earlier, earlier, harmless };
+      const created = canChange && before && watchRepositories({ ...watch, ...before });
+      if (created) opened.push(() => created.stop());
       const first = openFirstProcess(home.folder);
+      opened.push(() => void first.gone());
       const finish = async () => {
         closeSync(filter);
+        const isGone = await first.gone();
+        const notes = isGone ? [] : [stillRuns];
         try {
-          const isGone = await first.gone();
-          const changed = [...(isGone ? [] : [stillRuns]), ...names.finish()];
+          notes.push(...names.finish());
+        } finally {
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.
-          const notes = [...changed, ...(created ? await created.finish() : [])];
-          if (created && !(isGone && created.isComplete())) {
-            this.#unchecked.set(root, plan.repositories);
-            return notes;
+          if (created) {
+            shared.isChecked = isGone ? created.isComplete : Promise.resolve(false);
+            notes.push(...(await created.finish()));
           }
-          shared.unfinished?.forget();
-          if (canChange) this.#searched.add(root);
-          if (canChange) this.#unchecked.delete(root);
-          return notes;
-        } finally {
           this.#leave(root, shared);
         }
+        return notes;
       };
       const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
       const program = this.#program;
       await harmless;
-      if (created) await created.ready;
+      if (created) {
+        await Promise.all([created.ready, shared.note]);
+        shared.isChecked ??= Promise.resolve(false);
+      }
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter, first.fd], endsTogether: true },
         ...{ blocked, finish, isExposed: () => names.isExposed() },
       };
     } catch (error) {
       this.#leave(root, shared);
+      closeAll(opened);
       throw error;
     }
   }
 
-  settled(): Promise<void> {
-    return this.#packages.settled();
+  async settled(): Promise<void> {
+    await this.#packages.settled();
+    await Promise.all(this.#ends);
   }
 
   close(): void {
@@ -306,6 +318,15 @@ class Bubblewrap implements Sandbox {
     return writable.filter((path) => existsSync(path)).map((path) => realpathSync(path));
   }
 
+  /** Returns the repositories in `node_modules` folders when no check and no end of a plan is left. */
+  async #findPackages(root: string): ReturnType<PackageRepositories['find']> {
+    for (;;) {
+      await Promise.all(this.#ends);
+      const packages = await this.#packages.find(root);
+      if (this.#ends.size === 0) return packages;
+    }
+  }
+
   /**
    * Returns the plan of a workspace and counts its users. A command that cannot change files needs no search
    * for repositories, and it cannot manipulate a check.
@@ -317,7 +338,7 @@ class Bubblewrap implements Sandbox {
       canChange,
       packages,
       home,
-    }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'> & { readonly home: string },
+    }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'> & { readonly home: SandboxHome },
   ): SharedPlan {
     const running = this.#plans.get(root);
     if (running !== undefined) {
@@ -332,19 +353,19 @@ class Bubblewrap implements Sandbox {
     const hidden = [...places.keys, ...hide].filter(
       (path) => !folders.writable.some((folder) => isInside(folder, path)),
     );
-    const isFirst = canChange && !this.#searched.has(root);
-    const unfinished = isFirst ? findUnfinished(home, homePrefix, root) : undefined;
-    const earlier = this.#unchecked.get(root);
-    const known = guards.repositories.filter(
-      (one) =>
-        (unfinished?.wasKnown(one) ?? true) && (earlier === undefined || isOneOf(earlier, one)),
-    );
-    const about = { root, known, guarded: readOnlyPaths(guards), search: repositories };
-    const harmless = harmlessRepositories(about);
-    const forget = canChange ? noteRunning(home, { root, known }) : undefined;
-    const ofCommands = { users: 1, hidden, harmless, forget, unfinished };
-    const plan = { ...guards, repositories: known, ...ofCommands };
-    if (canChange) this.#plans.set(root, plan);
+    const ofPlan = { ...guards, users: 1, home, hidden, isChecked: undefined };
+    if (!canChange) return { ...ofPlan, ...ofReader };
+    const unfinished = findUnfinished(home.folder, homePrefix, root);
+    const about = { root, guarded: readOnlyPaths(guards), search: repositories };
+    const earlier = earlierState({
+      ...{ ...about, known: guards.repositories, inner: this.#inner, unchecked: unfinished.seen },
+    });
+    const harmless = harmlessRepositories({ ...about, known: earlier.known });
+    const note = earlier.seen.then((seen) => noteRunning(home.folder, root, seen));
+    // `prepare` waits for the note later.
+    note.catch(() => {});
+    const plan = { ...ofPlan, harmless, earlier, note, unfinished };
+    this.#plans.set(root, plan);
     return plan;
   }
 
@@ -352,12 +373,41 @@ class Bubblewrap implements Sandbox {
     plan.users--;
     if (plan.users > 0 || this.#plans.get(root) !== plan) return;
     this.#plans.delete(root);
-    plan.forget?.();
+    const end = this.#end(plan).finally(() => this.#ends.delete(end));
+    this.#ends.add(end);
+  }
+
+  /** Removes the note of a plan without users, or keeps the note if the commands were not checked completely. */
+  async #end({ note, isChecked, unfinished, home }: SharedPlan): Promise<void> {
+    try {
+      const running = await note;
+      if ((await isChecked) === false) running?.keep();
+      else running?.forget();
+      if (isChecked !== undefined) unfinished?.forget();
+    } catch {
+      // There is no note, so no command has started, or another program removed the private folder.
+    }
+    if (!this.#homes.includes(home)) home.remove();
   }
 }
 
 const stillRuns =
   'Processes of the command cannot be stopped, so the sandbox cannot check what they still do. Tell the user before git is used.';
+
+/** Calls all functions, although some may throw. */
+function closeAll([close, ...others]: readonly (() => void)[]): void {
+  try {
+    close?.();
+  } finally {
+    if (others.length > 0) closeAll(others);
+  }
+}
+
+/** The parts of a plan for commands that cannot change files. */
+const ofReader = {
+  ...{ earlier: undefined, note: undefined, unfinished: undefined },
+  harmless: Promise.resolve(new Set<string>()),
+} as const;
 
 function cannotConfineRoot(): SandboxError {
   const message =

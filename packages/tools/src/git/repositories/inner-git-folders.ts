@@ -1,6 +1,7 @@
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
+import { type EarlierKeys, earlierKey } from './earlier-keys.ts';
 import { readFolder } from './read-folder.ts';
 import type { Risk } from './remove-risk.ts';
 import {
@@ -61,11 +62,6 @@ export async function readGitContent(git: string): Promise<GitFolderContent> {
 
 const ofGitFolder = { isBare: false, hasGit: true } as const;
 
-/** The inner repositories of the git folders that existed before a command. */
-export interface InnerBefore {
-  readonly keys: ReadonlySet<string>;
-}
-
 /** Finds all inner repositories and files of these git folders, and of their common folders. */
 export async function surveyInner(
   root: string,
@@ -89,10 +85,9 @@ export async function surveyInner(
   };
 }
 
-/** Returns the state before a command. */
-export function innerBefore({ found, files, odd }: FoundRepositories): InnerBefore {
-  const keys = new Set([...found.map(keyOf), ...files.map(fileKey), ...odd.map(oddKey)]);
-  return { keys };
+/** Returns the keys of everything that a search in git folders found. */
+export function innerKeys({ found, files, odd }: FoundRepositories): readonly string[] {
+  return [...found.map(keyOf), ...files.map(fileKey), ...odd.map(oddKey)];
 }
 
 /** Maximum number of unusual entries to rename. If a command creates more, their git folder is renamed. */
@@ -106,7 +101,7 @@ const maxUnusual = 1000;
  */
 export function newInnerRisks(
   { found, files, odd }: FoundRepositories,
-  { keys }: InnerBefore,
+  seen: EarlierKeys,
   guarded: readonly string[],
   gitFolders: readonly string[],
 ): readonly Risk[] {
@@ -114,17 +109,17 @@ export function newInnerRisks(
   const effect = 'git would write through it to another file';
   const repositories = found.flatMap((one) => {
     const { folder, isBare, hasGit } = one;
-    if (keys.has(keyOf(one)) || isGuarded(folder)) return [];
+    if (seen.has(keyOf(one)) || isGuarded(folder)) return [];
     const names = [...(isBare ? ['HEAD'] : []), ...(hasGit ? ['.git'] : [])];
     return [{ folder, names, why: 'it is in a folder of git' }];
   });
   const oddRisks = odd.flatMap((one) => {
-    if (keys.has(oddKey(one)) || isGuarded(one.folder)) return [];
+    if (seen.has(oddKey(one)) || isGuarded(one.folder)) return [];
     const { folder, name } = one;
     return [{ folder, names: [], odd: name, isHidden: true, effect, why: 'its name is no text' }];
   });
   const unusual = files.filter(
-    (one) => one.isUnusual && !keys.has(fileKey(one)) && !isGuarded(join(one.folder, one.name)),
+    (one) => one.isUnusual && !seen.has(fileKey(one)) && !isGuarded(join(one.folder, one.name)),
   );
   const why = 'it is a link, or another entry that git does not create';
   if (unusual.length <= maxUnusual)
@@ -147,13 +142,13 @@ export function newInnerRisks(
 }
 
 function oddKey({ folder, name }: FoundOdd): string {
-  return `${folder}/${name.toString('hex')}`;
+  return earlierKey('odd', folder, name.toString('hex'));
 }
 
 function fileKey({ folder, name, id }: FoundFile): string {
-  return `${join(folder, name)} ${id}`;
+  return earlierKey('file', join(folder, name), id);
 }
 
 function keyOf({ folder, isBare, hasGit }: FoundRepository): string {
-  return `${isBare} ${hasGit} ${folder}`;
+  return earlierKey('inner', `${isBare} ${hasGit}`, folder);
 }

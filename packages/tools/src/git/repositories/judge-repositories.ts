@@ -1,7 +1,8 @@
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isInside } from '../../workspace/match-path.ts';
+import { entryOf } from '../../workspace/real-form.ts';
 import { begunNames, riskOfBegun } from './begun-work.ts';
-import type { Indexes } from './changed-indexes.ts';
+import { type EarlierState, earlierKey } from './earlier-keys.ts';
 import type { Risk } from './remove-risk.ts';
 import {
   type FoundRepositories,
@@ -9,10 +10,10 @@ import {
   maxRepositories,
   type RepositorySearch,
 } from './repository-search.ts';
-import { riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
+import { isSparseConfig, riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
 
 /** The facts about a command that the checks of repositories need. */
-export interface JudgeOptions {
+export interface JudgeOptions extends Partial<Pick<EarlierState, 'newRoot'>> {
   /** The real path of the workspace. */
   readonly root: string;
   /** True if the command has access to the network. */
@@ -31,11 +32,12 @@ export const ofBare: readonly string[] = ['config', 'hooks', 'commondir', 'index
 
 /** True if a repository existed before the command. */
 export function isKnown(
-  { root, known }: Pick<JudgeOptions, 'root' | 'known'>,
+  { root, known, newRoot }: Pick<JudgeOptions, 'root' | 'known' | 'newRoot'>,
   folder: string,
   kind: RepositoryKind,
 ): boolean {
-  return folder === root || known.some((one) => one.folder === folder && one[kind]);
+  if (folder === root) return newRoot?.[kind] !== true;
+  return known.some((one) => one.folder === folder && one[kind]);
 }
 
 /** Returns the new repositories that make git run programs. */
@@ -49,7 +51,8 @@ export async function risksOf(
   // Before the command, there were fewer repositories. A new repository could have a submodule that the
   // search did not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
-  for (const { folder, isBare, hasGit } of found) {
+  const { newRoot } = options;
+  for (const { folder, isBare, hasGit } of newRoot === undefined ? found : [...found, newRoot]) {
     if (hasGit) {
       const git = join(folder, '.git');
       const why = isKnown(options, folder, 'hasGit')
@@ -95,7 +98,15 @@ async function judged(
 export type RepositoryKind = 'isBare' | 'hasGit';
 
 function repositoryKey(folder: string, kind: RepositoryKind): string {
-  return `${kind} ${folder}`;
+  return earlierKey(kind, folder);
+}
+
+/** Returns a key for each kind of a repository. */
+export function repositoryKeys({ folder, isBare, hasGit }: FoundRepository): readonly string[] {
+  return [
+    ...(isBare ? [repositoryKey(folder, 'isBare')] : []),
+    ...(hasGit ? [repositoryKey(folder, 'hasGit')] : []),
+  ];
 }
 
 /** Returns the keys of the known repositories that are harmless. Wait for the result before a command starts. */
@@ -115,14 +126,17 @@ export async function harmlessRepositories(
 /**
  * Returns the unfinished rebases and similar operations of a command that would be dangerous for the user to
  * continue. The command's own rebase runs in the sandbox, but the user's `--continue` does not. No command can
- * change an operation that the sandbox guards, because it existed before.
+ * change an operation that the sandbox guards, because it existed before. Also returns the files that make git read
+ * other settings, and that commands without a check may have created.
  */
-export function risksOfBegun(
-  before: Indexes,
-  { guarded }: Pick<JudgeOptions, 'guarded'>,
-): readonly Risk[] {
+export function risksOfBegun({ gitFolders, guarded, added }: EarlierState): readonly Risk[] {
   const risks: Risk[] = [];
-  for (const folder of before.keys())
+  for (const path of added)
+    if (entryOf(path) !== undefined && !isSparseConfig(path)) {
+      const why = 'it makes git read other settings';
+      risks.push({ folder: dirname(path), names: [basename(path)], why });
+    }
+  for (const folder of gitFolders)
     for (const name of begunNames) {
       const isGuarded = guarded.some((path) => isInside(path, join(folder, name)));
       const why = isGuarded ? undefined : riskOfBegun(folder, name);

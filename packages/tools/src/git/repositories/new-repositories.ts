@@ -1,15 +1,9 @@
 import { join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
-import { isBelow } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
-import { changedIndexes, type Indexes, indexesOf } from './changed-indexes.ts';
-import {
-  gitFolderSearch,
-  type InnerBefore,
-  innerBefore,
-  newInnerRisks,
-  surveyInner,
-} from './inner-git-folders.ts';
+import type { EarlierState } from './earlier-keys.ts';
+import { changedIndexes, earlierState } from './earlier-state.ts';
+import { gitFolderSearch, newInnerRisks, surveyInner } from './inner-git-folders.ts';
 import {
   isKnown,
   type JudgeOptions,
@@ -29,7 +23,6 @@ import {
   renameOdd,
 } from './remove-risk.ts';
 import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
-import { commonFolderOf } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -40,15 +33,22 @@ export interface RepositoryWatch {
    * files.
    */
   finish(): Promise<readonly string[]>;
-  /** True if the last check was complete. Otherwise, the workspace can contain repositories that it did not find. */
-  isComplete(): boolean;
-  /** Resolves when the command may start. */
+  /** Stops watching, because no command started. */
+  stop(): void;
+  /**
+   * Resolves when all checks after the command have ended, also the check of the `node_modules` folders. It is false
+   * if a check was not complete. The workspace can then contain repositories that nobody has checked.
+   */
+  readonly isComplete: Promise<boolean>;
+  /** Resolves when the command may start. Rejects if it must not start. */
   readonly ready: Promise<void>;
 }
 
 interface WatchOptions extends JudgeOptions {
   /** Searches the git folders. Default: a new search. */
   readonly inner?: RepositorySearch | undefined;
+  /** The state before the command. Default: the current state. */
+  readonly earlier?: EarlierState | undefined;
   /** Searches the `node_modules` folders. */
   readonly packages: PackageRepositories;
   /** Time between two checks while the command runs. Default: 1 s. */
@@ -70,25 +70,21 @@ const maxShare = 20;
 export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
-  const before = indexesOf(options);
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  // A linked worktree writes to its common folder too.
-  const gitFolders = [
-    ...new Set([...before.keys()].flatMap((git) => [git, commonFolderOf(git)])),
-  ].filter((git) => isBelow(root, git));
   const inner = options.inner ?? gitFolderSearch();
-  const surveyGit = () => surveyInner(root, gitFolders, inner);
-  const earlier = surveyGit().then(innerBefore);
-  const innerRisks = (now: FoundRepositories, known: InnerBefore) =>
-    newInnerRisks(now, known, options.guarded, gitFolders);
+  const earlier = options.earlier ?? earlierState({ ...options, inner });
+  const { gitFolders, searched, guarded, seen } = earlier;
+  const surveyGit = () => surveyInner(root, searched, inner);
+  const innerRisks = async (now: FoundRepositories) =>
+    newInnerRisks(now, await seen, guarded, searched);
   const findAny = async () => {
-    const risky = innerRisks(await surveyGit(), await earlier);
+    const risky = await innerRisks(await surveyGit());
     if (risky.length > 0) return risky;
     const all = search.survey(root);
-    const begun = risksOfBegun(before, options);
-    const changed = await changedIndexes(options, before);
+    const begun = risksOfBegun(earlier);
+    const changed = await changedIndexes(options, gitFolders, await seen);
     const risks = [...begun, ...changed, ...(await risksOf(all, options))];
     if (risks.length > 0 || isOver) return risks;
     return risksOf(await packages.survey(root, all.packages), options);
@@ -103,12 +99,12 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     }, ms).unref();
   };
   checkLater(everyMs);
-  const renameNow = () => renameNew(options, before);
+  const renameNow = () => renameNew(options, earlier);
   open.add(renameNow);
   /** The `node_modules` folders that exist after the command. */
   let folders: readonly string[] = [];
-  let isComplete = false;
-  let isFailed = false;
+  const complete = Promise.withResolvers<boolean>();
+  let isComplete = true;
   const checkPackages = async (
     survey: (packages: readonly string[]) => Promise<FoundRepositories>,
   ): Promise<PackageCheck> => {
@@ -120,18 +116,24 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       const notes = [...problemOf(all), ...describeRemoved(removed)];
       const others = new Set([...risks, ...known].map(({ folder }) => folder));
       const found = [...known, ...all.found.filter(({ folder }) => !others.has(folder))];
+      isComplete &&= all.problem === undefined;
       return { found, problem: all.problem, notes };
     } catch (error) {
+      isComplete = false;
       return { found: known, notes: [cannotCheck(error)] };
+    } finally {
+      complete.resolve(isComplete);
     }
   };
   return {
     blocked: controller.signal,
-    isComplete: () => isComplete && !isFailed,
-    ready: earlier.then(
-      () => {},
-      () => {},
-    ),
+    isComplete: complete.promise,
+    ready: seen.then(() => {}),
+    stop() {
+      isOver = true;
+      clearTimeout(timer);
+      open.delete(renameNow);
+    },
     async finish() {
       isOver = true;
       clearTimeout(timer);
@@ -142,10 +144,9 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       const attempt = async (check: () => Promise<void>) => {
         try {
           await check();
-          return true;
         } catch (error) {
+          isComplete = false;
           notes.push(cannotCheck(error));
-          return false;
         }
       };
       const remove = async (risks: readonly Risk[]) => {
@@ -155,24 +156,29 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       const checks = [
         async () => {
           const git = await surveyAll(root, surveyGit);
-          const known = await earlier;
-          await remove(innerRisks(git, known));
+          await remove(await innerRisks(git));
           const left = git.odd.length === 0 ? git : await surveyAll(root, surveyGit);
+          isComplete &&= left.problem === undefined;
           problems = problemOf(left);
         },
-        async () => remove(await changedIndexes(options, before)),
-        async () => remove(risksOfBegun(before, options)),
+        async () => remove(await changedIndexes(options, gitFolders, await seen)),
+        async () => remove(risksOfBegun(earlier)),
         async () => {
           const { all } = await removeNew(options, removed, async () => search.survey(root));
           folders = all.packages;
-          isComplete = all.problem === undefined;
+          isComplete &&= all.problem === undefined;
           problems = [...problemOf(all), ...problems];
         },
       ];
-      for (const check of checks) if (!(await attempt(check))) isFailed = true;
+      for (const check of checks) await attempt(check);
       notes.push(...problems, ...describeRemoved(removed));
       open.delete(renameNow);
-      return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
+      try {
+        return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
+      } catch (error) {
+        complete.resolve(false);
+        throw error;
+      }
     },
   };
 }
@@ -217,8 +223,8 @@ export function renameNewRepositories(): readonly string[] {
   return [...open].flatMap((rename) => rename());
 }
 
-function renameNew(options: WatchOptions, before: Indexes): readonly string[] {
-  const notes = risksOfBegun(before, options).flatMap(pathsOf).map(renameNowAndTell);
+function renameNew(options: WatchOptions, earlier: EarlierState): readonly string[] {
+  const notes = risksOfBegun(earlier).flatMap(pathsOf).map(renameNowAndTell);
   for (let searches = 1; searches <= maxSearches; searches++) {
     const { found, odd, isCut } = options.search.survey(options.root);
     for (const { folder, name } of odd) notes.push(renameOddAndTell(folder, name));

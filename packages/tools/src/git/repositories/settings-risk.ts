@@ -4,7 +4,7 @@ import { SandboxError } from '../../contract/sandbox.ts';
 import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { isQuietGitConfig } from '../quiet-config.ts';
 import { readGitSettings } from '../read-git-settings.ts';
-import { readRegularFile } from '../read-regular-file.ts';
+import { readRegularFile, readRegularFileSync } from '../read-regular-file.ts';
 import { riskOfAnyBegun } from './begun-work.ts';
 import { readGitContent } from './inner-git-folders.ts';
 import { RepositorySearch } from './repository-search.ts';
@@ -193,7 +193,8 @@ async function riskOfSettings(
   if (depth > maxDepth) return 'it has too many repositories in it';
   const at = (name: string) => join(git, name);
   const isThere = (name: string) => lstat(at(name)).then(() => true, isNotMissing);
-  if (await isThere('config.worktree')) return 'it has settings of a worktree';
+  if ((await isThere('config.worktree')) && !isSparseConfig(at('config.worktree')))
+    return 'it has settings of a worktree';
   if (await hasHooks(at('hooks'))) return 'it has hooks';
   if (await isThere('config')) {
     const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('latin1');
@@ -207,6 +208,19 @@ async function riskOfSettings(
   if (shared !== undefined && shared.path !== git)
     return riskOfSettings(shared.path, options, depth + 1);
   return (await isThere('modules')) ? riskOfModules(at('modules'), options, depth) : undefined;
+}
+
+/**
+ * True for the `config.worktree` that git writes for a sparse checkout. Git combines this file with `config`, so it
+ * must have no other settings, also no settings that would be harmless in a single file.
+ */
+export function isSparseConfig(path: string): boolean {
+  const lines = readRegularFileSync(path, maxConfigBytes)?.toString('latin1').split('\n');
+  const isSparse = (line: string) =>
+    /^(?:|\[core\]|\[index\]|\t(?:sparseCheckout|sparseCheckoutCone|sparse) = (?:true|false))$/.test(
+      line,
+    );
+  return basename(path) === 'config.worktree' && lines?.every(isSparse) === true;
 }
 
 /**

@@ -2,9 +2,11 @@ import {
   existsSync,
   lstatSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
@@ -78,14 +80,34 @@ export function claimFolder(folder: string, prefix: string): void {
 async function removeAbandoned(place: string, prefix: string): Promise<void> {
   const names = (await readdir(place)).filter((name) => name.startsWith(prefix));
   const abandoned = names.map((name) => join(place, name)).filter(isAbandoned);
-  // `rm` does not follow links.
-  for (const folder of abandoned.slice(0, maxRemoved)) {
+  let removed = 0;
+  for (const folder of abandoned) {
+    if (removed === maxRemoved) return;
     const notes = await readdir(join(folder, notesFolder)).catch(() => []);
     const isNeeded = notes.some((name) => existsSync(rootIn(join(folder, notesFolder, name))));
     // The notes stay until a process has checked their workspaces.
-    await rm(isNeeded ? join(folder, 'tmp') : folder, { recursive: true, force: true }).catch(
-      () => {},
-    );
+    const old = isNeeded ? join(folder, temporaryName) : folder;
+    if (!existsSync(old)) continue;
+    removed++;
+    // `rm` does not follow links.
+    await rm(old, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+/** The folder in a private folder that commands see as `/tmp`. */
+export const temporaryName = 'tmp';
+
+/**
+ * Removes a private folder that this process does not need any more. If there are notes about running or unchecked
+ * commands, they stay with the name of their process, because the next process needs them.
+ */
+export function removePrivateFolder(folder: string): void {
+  try {
+    const notes = join(folder, notesFolder);
+    const hasNotes = existsSync(notes) && readdirSync(notes).length > 0;
+    rmSync(hasNotes ? join(folder, temporaryName) : folder, { recursive: true, force: true });
+  } catch {
+    // The folder cannot be removed, because a command has changed its permissions. The error is ignored.
   }
 }
 
@@ -99,14 +121,19 @@ function rootIn(file: string): string {
 }
 
 /**
- * True if the process of a folder has ended. Another user can create a folder or a link with the same prefix, so
- * only a real folder of this user counts that no other user can open.
+ * True for a real folder of this user that no other user can open. Another user can create a folder or a link with the
+ * same prefix.
  */
+export function isPrivate(folder: string): boolean {
+  const entry = lstatSync(folder, { throwIfNoEntry: false });
+  const isOwn = entry?.uid === process.getuid?.() && ((entry?.mode ?? 0) & 0o77) === 0;
+  return isOwn && entry?.isDirectory() === true;
+}
+
+/** True if the process of a private folder has ended. */
 export function isAbandoned(folder: string): boolean {
   try {
-    const entry = lstatSync(folder);
-    const isOwn = entry.uid === process.getuid?.() && (entry.mode & 0o77) === 0;
-    if (!entry.isDirectory() || !isOwn) return false;
+    if (!isPrivate(folder)) return false;
     const path = join(folder, ownerFile);
     if (!lstatSync(path).isFile()) return false;
     const owner = readFileSync(path, 'utf8');

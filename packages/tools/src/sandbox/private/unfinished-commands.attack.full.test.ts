@@ -1,48 +1,205 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { bundledProgram } from '../../../../../scripts/bundled-program.ts';
+import { fewOf } from '../../../../core/src/testing/runs.ts';
+import type { Sandbox } from '../../contract/sandbox.ts';
 import { bashTool } from '../../shell/bash-tool.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { runTool } from '../../testing/tool-context.ts';
 import { findSandbox } from '../find-sandbox.ts';
 
+// A process ends without a complete check of what its command created. The next process must check it.
+
 const program = bundledProgram(
   new URL('../../testing/sandbox/sandboxed-agent.ts', import.meta.url),
 );
 
-test('18.940: attack: a process is killed before it checks what its command created', async (context) => {
+interface Place {
+  readonly root: string;
+  /** Runs a command in a sandbox of this process. */
+  run(command: string, sandbox?: Sandbox): Promise<string>;
+  /** Opens another sandbox of this process. */
+  open(): Promise<Sandbox>;
+  /** Runs a command in a process of its own. The process ends after the command. */
+  runElsewhere(command: string): Promise<string>;
+  /** Runs a command in a process of its own, and kills the process before it can check what the command created. */
+  runAndKill(command: string): Promise<void>;
+  /** Removes all temporary files, like a program that cleans up. */
+  removeFiles(): void;
+  /** The names of the notes that are left. */
+  notes(): readonly string[];
+}
+
+/** Returns a workspace, and an empty folder for temporary files. */
+async function placeFor(context: TestContext): Promise<Place> {
   onTestFinished(() => void vi.unstubAllEnvs());
   const place = temporaryFolder();
   vi.stubEnv('TMPDIR', place);
-  const { sandbox, ...missing } = await findSandbox();
-  if (sandbox === undefined) {
-    if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(JSON.stringify(missing));
-    return context.skip(JSON.stringify(missing));
-  }
-  onTestFinished(() => sandbox.close());
+  const open = async () => {
+    const { sandbox, ...missing } = await findSandbox();
+    if (sandbox === undefined) {
+      if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(JSON.stringify(missing));
+      return context.skip(JSON.stringify(missing));
+    }
+    onTestFinished(() => sandbox.close());
+    return sandbox;
+  };
+  const sandbox = await open();
   const root = temporaryFolder();
   const exists = (name: string) =>
     expect.poll(() => existsSync(join(root, name)), { timeout: 60_000 });
-  const env = { ...process.env, NODE_OPTIONS: '' };
-  const agent = spawn(process.execPath, [program], { stdio: ['pipe', 'ignore', 'inherit'], env });
-  onTestFinished(() => void agent.kill('SIGKILL'));
-  const create = 'git init -q v; git -C v config core.fsmonitor evil; git init -q harmless';
-  const command = `touch started; until [ -e go ]; do sleep 0.02; done; ${create}; touch made; sleep 1000`;
-  agent.stdin.write(`${JSON.stringify({ root, input: { command } })}\n`);
-  await exists('started').toBe(true);
-  // The process cannot check anything from now on.
-  agent.kill('SIGSTOP');
-  writeFileSync(join(root, 'go'), '');
-  await exists('made').toBe(true);
-  agent.kill('SIGKILL');
-  await once(agent, 'exit');
-  const tool = bashTool({ workspace: { root }, sandbox });
-  const first = await runTool(tool, { command: 'true' });
-  expect(first.text).toContain('The sandbox renamed .git to');
+  const start = (command: string) => {
+    const env = { ...process.env, NODE_OPTIONS: '' };
+    const agent = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'], env });
+    onTestFinished(() => void agent.kill('SIGKILL'));
+    agent.stdin.end(`${JSON.stringify({ root, input: { command } })}\n`);
+    return agent;
+  };
+  return {
+    root,
+    open,
+    async run(command, given = sandbox) {
+      const { text } = await runTool(bashTool({ workspace: { root }, sandbox: given }), {
+        command,
+      });
+      await given.settled();
+      return text;
+    },
+    async runElsewhere(command) {
+      const agent = start(command);
+      let text = '';
+      for await (const line of createInterface({ input: agent.stdout })) text += line;
+      return text;
+    },
+    async runAndKill(command) {
+      const agent = start(
+        `touch started; until [ -e go ]; do sleep 0.02; done; ${command}; touch made; sleep 1000`,
+      );
+      await exists('started').toBe(true);
+      // The process cannot check anything from now on.
+      agent.kill('SIGSTOP');
+      writeFileSync(join(root, 'go'), '');
+      await exists('made').toBe(true);
+      agent.kill('SIGKILL');
+      await once(agent, 'exit');
+    },
+    removeFiles() {
+      for (const name of readdirSync(place)) rmSync(join(place, name), { recursive: true });
+    },
+    notes: () =>
+      readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.includes('/running/'),
+      ),
+  };
+}
+
+const evil = (at: string) => `git init -q ${at}; git -C ${at} config core.fsmonitor evil`;
+
+test('18.940: attack: a process is killed before it checks what its command created', async (context) => {
+  const { root, run, runAndKill, notes } = await placeFor(context);
+  await runAndKill(`${evil('v')}; git init -q harmless`);
+  expect(await run('true')).toContain('The sandbox renamed .git to');
   expect(existsSync(join(root, 'v/.git'))).toBe(false);
   expect(existsSync(join(root, 'harmless/.git'))).toBe(true);
-  expect((await runTool(tool, { command: 'echo again' })).text).toBe('again');
+  expect(await run('echo again')).toBe('again');
+  expect(notes()).toEqual([]);
+});
+
+/** Creates many folders, so that the search does not find `many/v`. */
+const hidden = `mkdir many; (cd many; seq 50001 | xargs mkdir); ${evil('many/v')}`;
+
+test.for(fewOf(['another process', 'another sandbox', 'the same sandbox'] as const, 1))(
+  '18.1180: attack: a command hides a repository from the check, and %s runs the next command',
+  async (next, context) => {
+    const { root, run, runElsewhere, open, notes } = await placeFor(context);
+    const first = next === 'the same sandbox' ? undefined : await open();
+    const text = next === 'another process' ? await runElsewhere(hidden) : await run(hidden, first);
+    expect(text).toContain('cannot check which repositories');
+    first?.close();
+    execFileSync('find', ['many', '-name', '[0-9]*', '-delete'], { cwd: root });
+    expect(notes().length).toBe(1);
+    expect(await run('true')).toContain('The sandbox renamed .git to');
+    expect(existsSync(join(root, 'many/v/.git'))).toBe(false);
+    expect(await run('echo again')).toBe('again');
+    expect(notes()).toEqual([]);
+  },
+);
+
+const who = '-c user.name=a -c user.email=a@b';
+const commit = `git ${who} commit -q --allow-empty`;
+/** Writes a rebase that runs a program when the user continues it. */
+const rebase = (git: string) =>
+  `mkdir ${git}/rebase-merge; echo 'exec touch ran' > ${git}/rebase-merge/git-rebase-todo`;
+
+/** What the user has before the command. The paths and their content must stay. */
+const ofUser = [
+  `git init -q .; ${commit} -m one; git init -q third; git init -q sub; git -C sub ${who} commit -q --allow-empty -m one`,
+  `${rebase('.git')}; git init -q .git/mine; ln -s ../a .git/link; mkdir sub/.git/refs/x; git init -q sub/.git/refs/x`,
+  `echo damaged > .git/index`,
+].join('; ');
+
+/** What a command creates, and the path that must not stay. */
+const created: readonly (readonly [what: string, script: string, path: string])[] = [
+  ['an unfinished rebase', rebase('sub/.git'), 'sub/.git/rebase-merge'],
+  [
+    'an unfinished cherry-pick',
+    `mkdir .git/sequencer; printf '[options]\\nstrategy = x/y\\n' > .git/sequencer/opts`,
+    '.git/sequencer',
+  ],
+  ['an index', 'echo damaged > sub/.git/index', 'sub/.git/index'],
+  ['a repository in a git folder', evil('.git/refs/v'), '.git/refs/v/.git'],
+  [
+    'a repository in an unfinished rebase',
+    `mkdir third/.git/rebase-merge; ${evil('third/.git/rebase-merge/v')}`,
+    'third/.git/rebase-merge/v/.git',
+  ],
+  ['a link in a git folder', 'ln -s ../a .git/logs/x', '.git/logs/x'],
+  ['the path of other settings', 'mkdir b; echo ../b > .git/commondir', '.git/commondir'],
+  [
+    'settings of a worktree',
+    'git config -f .git/config.worktree core.fsmonitor evil',
+    '.git/config.worktree',
+  ],
+];
+
+test('18.1181: attack: a killed process leaves operations, indexes and links of its command', async (context) => {
+  const { root, run, runAndKill, notes } = await placeFor(context);
+  const at = (path: string) => join(root, path);
+  execFileSync('sh', ['-c', ofUser], { cwd: root });
+  await runAndKill(created.map(([, script]) => `(${script})`).join('; '));
+  expect(created.filter(([, , path]) => !existsSync(at(path)) && !path.endsWith('x'))).toEqual([]);
+  const text = await run('true');
+  const left = created.filter(([, , path]) =>
+    readdirSync(at(join(path, '..'))).includes(path.split('/').at(-1) ?? ''),
+  );
+  expect(left, text).toEqual([]);
+  expect(readFileSync(at('.git/rebase-merge/git-rebase-todo'), 'utf8')).toContain('exec');
+  expect(readFileSync(at('.git/index'), 'utf8')).toBe('damaged\n');
+  expect(readdirSync(at('.git'))).toEqual(expect.arrayContaining(['link', 'mine', 'config']));
+  expect(existsSync(at('sub/.git/refs/x/.git'))).toBe(true);
+  expect(await run('echo again')).toBe('again');
+  expect(notes()).toEqual([]);
+});
+
+test('18.1182: attack: a killed process leaves a repository in the root of the workspace', async (context) => {
+  const { root, run, runAndKill } = await placeFor(context);
+  await runAndKill(evil('.'));
+  expect(await run('true')).toContain('The sandbox renamed .git to');
+  expect(existsSync(join(root, '.git'))).toBe(false);
+});
+
+test('18.1183: attack: commands that cannot start keep their descriptors', async (context) => {
+  const { root, run, open, removeFiles } = await placeFor(context);
+  const sandbox = await open();
+  expect(await run('echo before', sandbox)).toBe('before');
+  removeFiles();
+  const request = { root, command: ['true'], env: {} };
+  const opened = () => readdirSync('/proc/self/fd').length;
+  const before = opened();
+  for (let n = 0; n < 5; n++) await expect(sandbox.prepare(request)).rejects.toThrow('ENOENT');
+  expect(opened()).toBe(before);
 });

@@ -1,80 +1,99 @@
-import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import type { FoundRepository } from '../../git/repositories/repository-search.ts';
-import { isAbandoned, notesFolder } from './private-folder.ts';
+import { hash, randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { EarlierKeys } from '../../git/repositories/earlier-keys.ts';
+import { isAbandoned, isPrivate, notesFolder } from './private-folder.ts';
 
-// A process can end without a check of its commands: it can be killed, or run out of memory. The next process must not
-// accept the repositories that these commands created. Each process therefore notes the workspaces of its running
-// commands, with their repositories, in its private folder. Commands cannot see this folder.
+// A process can end without a check of its commands: it can be killed, or run out of memory. A check can also be
+// incomplete. The next check must not accept what these commands created. Each process therefore notes the workspaces of
+// its running commands, with everything that existed before, in its private folder. Commands cannot see this folder.
 
 interface Note {
   readonly root: string;
-  readonly known: readonly FoundRepository[];
+  /** The things that existed before the commands, see `EarlierKeys`. */
+  readonly seen: readonly string[];
 }
 
-/** Notes that commands run in a workspace. The returned function removes the note. */
-export function noteRunning(folder: string, note: Note): () => void {
+/** The ending of a note whose commands have ended without a complete check. */
+const unchecked = '.unchecked';
+
+/** A note that commands run in a workspace. */
+export interface RunningNote {
+  /** Removes the note. Call it when everything that the commands created has been checked. */
+  forget(): void;
+  /** Keeps the note for the next check in any process, because the check was not complete. */
+  keep(): void;
+}
+
+/** Notes that commands run in a workspace. */
+export function noteRunning(folder: string, root: string, seen: EarlierKeys): RunningNote {
   const notes = join(folder, notesFolder);
   if (!existsSync(notes)) mkdirSync(notes, { mode: 0o700 });
-  const file = join(notes, nameOf(note.root));
-  writeFileSync(file, JSON.stringify(note), { mode: 0o600 });
-  return () => rmSync(file, { force: true });
+  const file = join(notes, `${hash('sha256', root)}.${randomUUID()}`);
+  const note: Note = { root, seen: [...seen] };
+  writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: 'wx' });
+  return {
+    forget: () => rmSync(file, { force: true }),
+    keep: () => renameSync(file, `${file}${unchecked}`),
+  };
 }
 
-/** The notes that processes left behind. */
+/** The notes about commands that nobody has checked completely. */
 export interface UnfinishedCommands {
-  /** True if a repository existed before the commands. */
-  wasKnown(repository: FoundRepository): boolean;
-  /** Removes the notes. Call it when the new repositories have been checked. */
+  /** For each note, the things that existed before its commands. */
+  readonly seen: readonly EarlierKeys[];
+  /** Removes the notes. Call it when the new things have been checked, or when another note continues these notes. */
   forget(): void;
 }
 
 /**
- * Returns the notes about a workspace that ended processes left behind beside a private folder. Returns undefined if
- * there are none.
+ * Returns the notes about a workspace in a private folder, and in the folders beside it. Notes about commands that still
+ * run do not count.
  */
-export function findUnfinished(
-  folder: string,
-  prefix: string,
-  root: string,
-): UnfinishedCommands | undefined {
+export function findUnfinished(folder: string, prefix: string, root: string): UnfinishedCommands {
   const place = dirname(folder);
-  const names = readdirSync(place).filter(
-    (name) => name.startsWith(prefix) && name !== basename(folder),
-  );
-  const notes = names.flatMap((name) => {
-    const file = join(place, name, notesFolder, nameOf(root));
-    const note = readNote(file, root);
-    return note !== undefined && isAbandoned(join(place, name)) ? [{ file, note }] : [];
+  const start = `${hash('sha256', root)}.`;
+  const notes = namesIn(place).flatMap((name) => {
+    const home = join(place, name);
+    if (!name.startsWith(prefix)) return [];
+    const files = namesIn(join(home, notesFolder)).filter((file) => file.startsWith(start));
+    if (files.length === 0 || !isPrivate(home)) return [];
+    const isOver = isAbandoned(home);
+    return files
+      .filter((file) => isOver || file.endsWith(unchecked))
+      .flatMap((file) => readNote(join(home, notesFolder, file), root) ?? []);
   });
-  if (notes.length === 0) return undefined;
   return {
-    wasKnown: (one) => notes.every(({ note }) => isOneOf(note.known, one)),
+    seen: notes.map(({ seen }) => seen),
     forget: () => {
       for (const { file } of notes) rmSync(file, { force: true });
     },
   };
 }
 
-/** True if the list contains a repository in this folder, of the same kinds. */
-export function isOneOf(
-  all: readonly FoundRepository[],
-  { folder, isBare, hasGit }: FoundRepository,
-): boolean {
-  return all.some(
-    (one) => one.folder === folder && (one.isBare || !isBare) && (one.hasGit || !hasGit),
-  );
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
-function nameOf(root: string): string {
-  return hash('sha256', root);
-}
-
-function readNote(file: string, root: string): Note | undefined {
+function readNote(
+  file: string,
+  root: string,
+): { readonly file: string; readonly seen: EarlierKeys } | undefined {
   try {
     const note = JSON.parse(readFileSync(file, 'utf8')) as Note;
-    return note.root === root && Array.isArray(note.known) ? note : undefined;
+    return note.root === root ? { file, seen: new Set(note.seen) } : undefined;
   } catch {
     return undefined;
   }

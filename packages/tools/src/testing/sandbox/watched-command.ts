@@ -26,7 +26,7 @@ export async function watchedCommand(
     await watch.ready;
     command(root);
     notes.push(...(await watch.finish()));
-    isComplete = watch.isComplete();
+    isComplete = await watch.isComplete;
     await packages.settled();
   }
   return { root, notes: notes.join('\n'), isComplete };

@@ -1,0 +1,100 @@
+import { basename, dirname, join } from 'node:path';
+import { isBelow } from '../../workspace/match-path.ts';
+import { entryOf } from '../../workspace/real-form.ts';
+import { type EarlierKeys, type EarlierState, earlierKey } from './earlier-keys.ts';
+import { innerKeys, surveyInner } from './inner-git-folders.ts';
+import { repositoryKeys } from './judge-repositories.ts';
+import { readFolder } from './read-folder.ts';
+import type { Risk } from './remove-risk.ts';
+import type { FoundRepository, RepositorySearch } from './repository-search.ts';
+import { hasHiddenWorktree } from './settings-risk.ts';
+import { commonFolderOf, gitFolderOf } from './submodules.ts';
+
+/** Options of `earlierState`. */
+interface EarlierOptions {
+  /** The real path of the workspace. */
+  readonly root: string;
+  /** The repositories in the folders of the workspace. */
+  readonly known: readonly FoundRepository[];
+  /** The paths that the sandbox guards. */
+  readonly guarded: readonly string[];
+  readonly search: RepositorySearch;
+  /** Searches the git folders. */
+  readonly inner: RepositorySearch;
+  /** The keys before earlier commands that nobody has checked. Things without a key in each set count as new. */
+  readonly unchecked?: readonly EarlierKeys[] | undefined;
+}
+
+/** Returns the state of a workspace in which no command runs. */
+export function earlierState(options: EarlierOptions): EarlierState {
+  const { root, search, inner, unchecked = [] } = options;
+  const wasSeen = (key: string) => unchecked.every((keys) => keys.has(key));
+  const guardKey = (path: string) => earlierKey('guarded', path);
+  const isKnownOne = (one: FoundRepository) => repositoryKeys(one).every(wasSeen);
+  const known = options.known.filter(isKnownOne);
+  const wasGuarded = (path: string) =>
+    unchecked.every((keys) => pathsTo(root, path).some((one) => keys.has(guardKey(one))));
+  const guarded = options.guarded.filter(wasGuarded);
+  const ofRoot = { ...(readFolder(root, undefined, 0) ?? nothing), folder: root };
+  const folders = [
+    ...[root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)].map(gitFolderOf),
+    ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
+  ];
+  // Commands cannot change repositories outside of the workspace.
+  const gitFolders = folders.filter((git) => git !== undefined && isBelow(root, git)) as string[];
+  const added = gitFolders
+    .flatMap((git) => ['commondir', 'config.worktree'].map((name) => join(git, name)))
+    .filter((path) => entryOf(path) !== undefined && !wasGuarded(path));
+  const now = [
+    ...[...known, ofRoot].flatMap(repositoryKeys),
+    ...guarded.map(guardKey),
+    ...indexKeys(gitFolders, search),
+  ];
+  const common = gitFolders.map(commonFolderOf).filter((git) => isBelow(root, git));
+  const searched = [...new Set([...gitFolders, ...common])];
+  const seen = surveyInner(root, searched, inner).then(
+    (found) => new Set([...now, ...innerKeys(found)].filter(wasSeen)),
+  );
+  // The caller waits for the state later.
+  seen.catch(() => {});
+  const newRoot = isKnownOne(ofRoot) ? undefined : ofRoot;
+  return { known, guarded, newRoot, gitFolders, searched, added, seen };
+}
+
+/** Returns the path and the folders above it, up to the root. */
+function pathsTo(root: string, path: string): readonly string[] {
+  return isBelow(root, path) ? [path, ...pathsTo(root, dirname(path))] : [path];
+}
+
+const nothing = { isBare: false, hasGit: false } as const;
+
+/** Returns the keys of the indexes of these git folders, and of their submodules. */
+function indexKeys(gitFolders: readonly string[], search: RepositorySearch): string[] {
+  search.startCheck();
+  return gitFolders.flatMap((git) => {
+    const { stamp, submodules = [] } = search.readIndex(git);
+    const paths = submodules.map((path) => earlierKey('submodule', git, path));
+    return [earlierKey('index', git, stamp), ...paths];
+  });
+}
+
+/** Returns the git folders whose index a command has changed in a way that cannot be checked. */
+export async function changedIndexes(
+  { root, search }: { readonly root: string; readonly search: RepositorySearch },
+  gitFolders: readonly string[],
+  seen: EarlierKeys,
+): Promise<readonly Risk[]> {
+  const risks: Risk[] = [];
+  search.startCheck();
+  for (const folder of gitFolders) {
+    const { stamp, submodules } = search.readIndex(folder);
+    if (seen.has(earlierKey('index', folder, stamp))) continue;
+    const worktree = basename(folder) === '.git' ? dirname(folder) : undefined;
+    const isRisk =
+      submodules === undefined ||
+      (submodules.some((path) => !seen.has(earlierKey('submodule', folder, path))) &&
+        (await hasHiddenWorktree(folder, root, worktree)));
+    if (isRisk) risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
+  }
+  return risks;
+}
