@@ -1,7 +1,7 @@
 import type { SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError } from '@millrace/log';
 import type { SessionRow, SessionRowFilter } from '@millrace/log/store';
-import type { JobOutcome } from '../../../packages/log/src/engine/commit-queue.ts';
+import type { JobOutcome } from '../../../packages/log/src/engine/commits/commit-queue.ts';
 import { LeaseJudge } from '../../../packages/log/src/engine/lease-clock.ts';
 import { LogContext } from '../../../packages/log/src/engine/log-context.ts';
 import { StoreLog } from '../../../packages/log/src/engine/store-log.ts';

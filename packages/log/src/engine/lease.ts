@@ -3,7 +3,7 @@ import { closedError, deletedError, LogError } from '../contract/log-error.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { LeaseRow, ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { currentLease } from '../storage/session-row.ts';
-import { isRefusal } from './commit-queue.ts';
+import { isRefusal } from './commits/commit-queue.ts';
 import type { LeaseJudge } from './lease-clock.ts';
 import type { LogContext } from './log-context.ts';
 

@@ -6,7 +6,7 @@ import { FeedRegistry } from '../follow/feeds.ts';
 import type { OnCommitPoint, RecordStore } from '../storage/record-store.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
 import { assertNames } from './check-options.ts';
-import { GroupCommit } from './commit-queue.ts';
+import { GroupCommit } from './commits/group-commit.ts';
 import { type LeaseClock, LeaseJudge, processClock } from './lease-clock.ts';
 import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';

@@ -6,7 +6,7 @@ import { batchBytes } from '../follow/feed.ts';
 import type { FeedRegistry } from '../follow/feeds.ts';
 import type { LogReader, StoreReader } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
-import type { CommitQueue } from './commit-queue.ts';
+import type { CommitQueue } from './commits/commit-queue.ts';
 import type { LeaseJudge } from './lease-clock.ts';
 
 /** A driver of this log that may hold a lease. */

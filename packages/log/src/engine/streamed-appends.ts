@@ -1,5 +1,5 @@
 import type { Batch, DraftRecord } from '@millrace/core';
-import type { JoinedWork } from './commit-queue.ts';
+import type { JoinedWork } from './commits/commit-queue.ts';
 
 /** Maximum number of appends that are stored together. It limits the size of a transaction. */
 const maxAppends = 1024;

@@ -1,5 +1,5 @@
 import type { SessionId } from '@millrace/core';
-import type { JobOutcome } from '../engine/commit-queue.ts';
+import type { JobOutcome } from '../engine/commits/commit-queue.ts';
 import {
   FetchedRows,
   type FetchedSession,

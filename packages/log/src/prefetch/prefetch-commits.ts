@@ -4,10 +4,12 @@ import {
   type CommitListener,
   type CommitQueue,
   type JobOutcome,
+  maxCallsPerTransaction,
   rejectJob,
   resolveJob,
   runJob,
-} from '../engine/commit-queue.ts';
+  WaitingJobs,
+} from '../engine/commits/commit-queue.ts';
 import type { OnCommitPoint, StoreTransaction } from '../storage/record-store.ts';
 
 import { type FetchedRows, NotFetched, type RowRequest } from './fetched-rows.ts';
@@ -48,53 +50,18 @@ interface CommitOptions {
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
-/**
- * Returns how many of the next jobs fit into one transaction. A job without a known session counts as one
- * session.
- */
-function countThatFit(jobs: readonly CommitJob[]): number {
-  const sessions = new Set<unknown>();
-  let calls = 0;
-  let bytes = 0;
-  for (const [index, { session, joined, blobBytes = 0 }] of jobs.entries()) {
-    sessions.add(session ?? index);
-    calls += joined?.count ?? 1;
-    bytes += blobBytes;
-    const isShort = calls <= maxCallsPerTransaction && bytes <= maxBlobBytesPerTransaction;
-    if (!isShort || sessions.size > maxSessionsPerTransaction) return Math.max(1, index);
-  }
-  return jobs.length;
-}
-
 const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
 
-/**
- * Maximum number of calls whose work is in one transaction. It limits the duration of a transaction. The
- * number can be large, because several appends to one session become one row.
- */
-const maxCallsPerTransaction = 16_384;
 /** Maximum number of sessions in a transaction. It limits the number of locks. */
 const maxSessionsPerTransaction = 1024;
-/** Maximum number of bytes of all blobs in a transaction, if it has more than one job. */
-const maxBlobBytesPerTransaction = 2_097_152;
-/** A longer blob is committed in a transaction without other work. */
-const maxSmallBlobBytes = 65_536;
-
 /**
  * A commit queue for stores that answer asynchronously. It runs one transaction at a time, with the work of
  * all sessions of this process. Streamed text waits for the interval. All other work starts the next
  * transaction as soon as the previous transaction has ended.
- *
- * Storing a long blob takes time, and all other work waits for its transaction. So transactions with long blobs
- * are short, and they alternate with transactions of other work. Other work then waits for at most one of them.
- * No work depends on the order: a blob and the records that refer to it can be committed in any order.
  */
 export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
-  #jobs: CommitJob[] = [];
-  /** The jobs with long blobs. */
-  #longBlobs: CommitJob[] = [];
-  #lastHadLongBlobs = false;
+  readonly #jobs = new WaitingJobs(maxSessionsPerTransaction);
   #lastAt = Number.NEGATIVE_INFINITY;
   /** The delay of the scheduled transaction in milliseconds. Undefined if no transaction is scheduled. */
   #scheduledMs: number | undefined;
@@ -115,8 +82,7 @@ export class PrefetchCommitQueue implements CommitQueue {
       const { isStreamed = false, session, blobBytes = 0 } = listener;
       const { onCommitted, onFailed, joined } = listener;
       const about = { isStreamed, session, blobBytes, onCommitted, onFailed, joined };
-      const jobs = blobBytes > maxSmallBlobBytes ? this.#longBlobs : this.#jobs;
-      jobs.push({ ...about, work, resolve, reject } as CommitJob);
+      this.#jobs.push({ ...about, work, resolve, reject } as CommitJob);
       this.#schedule(isStreamed);
     });
   }
@@ -126,11 +92,7 @@ export class PrefetchCommitQueue implements CommitQueue {
   }
 
   get isQuiet(): boolean {
-    return this.#running === undefined && this.#waiting === 0;
-  }
-
-  get #waiting(): number {
-    return this.#jobs.length + this.#longBlobs.length;
+    return this.#running === undefined && this.#jobs.length === 0;
   }
 
   async flush(): Promise<void> {
@@ -171,21 +133,12 @@ export class PrefetchCommitQueue implements CommitQueue {
     this.#scheduledMs = undefined;
     if (this.#running !== undefined) return;
     this.#lastAt = this.#options.clock.now();
-    const jobs = this.#takeJobs();
+    const jobs = this.#jobs.take();
     if (jobs.length === 0) return;
     this.#running = this.#commit(jobs).finally(() => {
       this.#running = undefined;
-      const isStreamed = this.#longBlobs.length === 0 && this.#jobs.every(isStreamedJob);
-      if (this.#waiting > 0) this.#schedule(isStreamed);
+      if (this.#jobs.length > 0) this.#schedule(this.#jobs.every(isStreamedJob));
     });
-  }
-
-  /** Removes the jobs of the next transaction from the queue. */
-  #takeJobs(): readonly CommitJob[] {
-    const isOther = this.#lastHadLongBlobs && this.#jobs.length > 0;
-    this.#lastHadLongBlobs = this.#longBlobs.length > 0 && !isOther;
-    const jobs = this.#lastHadLongBlobs ? this.#longBlobs : this.#jobs;
-    return jobs.splice(0, countThatFit(jobs));
   }
 
   async #commit(jobs: readonly CommitJob[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@millrace/core';
 import { systemClock } from '../../contract/clock.ts';
-import type { JobOutcome } from '../../engine/commit-queue.ts';
+import type { JobOutcome } from '../../engine/commits/commit-queue.ts';
 import { FetchedRows, requestedSessions } from '../../prefetch/fetched-rows.ts';
 import type { PrefetchWriter, WorkPass } from '../../prefetch/prefetch-commits.ts';
 import type { OnCommitPoint } from '../../storage/record-store.ts';

@@ -1,9 +1,9 @@
 import { type DraftRecord, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../memory/memory-log.ts';
-import { answerPart, marker } from '../suite/drafts.ts';
-import { eventLoopSettled, TestClock } from '../suite/test-clock.ts';
-import { LocalLog } from './local-log.ts';
+import { MemoryStore } from '../../memory/memory-log.ts';
+import { answerPart, marker } from '../../suite/drafts.ts';
+import { eventLoopSettled, TestClock } from '../../suite/test-clock.ts';
+import { LocalLog } from '../local-log.ts';
 
 const intervalMs = 1000;
 
