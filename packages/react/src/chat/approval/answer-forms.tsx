@@ -96,7 +96,7 @@ export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormPr
         <p className="approval-reason">{t.ruleMeaning}</p>
         <div className="approval-input">
           <code className="approval-rule">
-            <VisibleText text={rule} />
+            <VisibleLines text={rule} />
           </code>
         </div>
       </ReadArea>

@@ -32,6 +32,21 @@ test.for(calls)('attack: a command in the middle of %s of %s is shown', async ([
   expect(page.text()).not.toMatch(/… [\d,]+ (?:lines|characters)|Show (?:all|more)/);
 });
 
+test('18.1233: attack: a second line of a command looks like the end of a comment', async () => {
+  const command =
+    'npm test # when it fails, then read the log, and do not just run\n\nrm -rf build\u200b';
+  await using page = await openApprovalPage([{ id: 'a', input: { command } }]);
+  const { document } = page.page.window;
+  // The stylesheet shows the number beside the line. The text cannot be there.
+  const lines = [...document.querySelectorAll('[data-line]')];
+  const shown = lines.map((one) => [one.getAttribute('data-line'), one.textContent?.trimEnd()]);
+  expect(shown).toEqual([
+    ['1', 'npm test # when it fails, then read the log, and do not just run'],
+    ['2', ''],
+    ['3', 'rm -rf build\\u200B'],
+  ]);
+});
+
 test('attack: a call cannot be allowed before the end of its input was in sight', async () => {
   const input = { command: hidden['many lines'] };
   await using page = await openApprovalPage([{ id: 'a', input }], { fits: false });

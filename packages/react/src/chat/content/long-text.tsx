@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { countText, numberText, useLabels } from '../../labels/use-labels.ts';
-import { VisibleText } from './visible-text.tsx';
+import { VisibleLines, VisibleText } from './visible-text.tsx';
 
 const folded: ClipLimits = { headLines: 8, headLength: 320, tailLines: 4, tailLength: 200 };
 
@@ -21,7 +21,7 @@ interface LongTextProps {
 export function LongText({ text, isWhole = false }: LongTextProps) {
   return isWhole ? (
     <div className="long-text">
-      <VisibleText text={text} />
+      <VisibleLines text={text} />
     </div>
   ) : (
     <FoldedText text={text} />

@@ -7,7 +7,11 @@ interface VisibleTextProps {
 
 /** Shows untrusted text. Invisible and misleading characters are replaced by visible escapes. */
 export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
-  return textRuns(text, escapes).map((run, at) =>
+  return shownRuns(textRuns(text, escapes));
+}
+
+function shownRuns(runs: readonly TextRun[]) {
+  return runs.map((run, at) =>
     run.escape === undefined ? (
       run.text
     ) : (
@@ -17,6 +21,33 @@ export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
       </span>
     ),
   );
+}
+
+/**
+ * Shows untrusted text that the user must read before an answer. If it has several lines, each of them has a number
+ * beside it, so a line break in the text looks different from a break at the end of the window.
+ */
+export function VisibleLines({ text }: Pick<VisibleTextProps, 'text'>) {
+  const lines = linesOf(textRuns(text));
+  if (lines.length === 1) return shownRuns(lines[0] ?? []);
+  return lines.map((line, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+    <span key={at} className="numbered-line" data-line={at + 1}>
+      <span>{shownRuns(line)}</span>
+    </span>
+  ));
+}
+
+/** Splits runs into lines. Each line contains its line break. */
+function linesOf(runs: readonly TextRun[]): readonly (readonly TextRun[])[] {
+  const lines: TextRun[][] = [[]];
+  for (const run of runs) {
+    const [first = '', ...others] = run.escape === undefined ? run.text.split(/(?<=\n)/) : [];
+    lines.at(-1)?.push(run.escape === undefined ? { text: first } : run);
+    for (const text of others) lines.push([{ text }]);
+    if (run.escape === undefined && run.text.endsWith('\n')) lines.push([]);
+  }
+  return lines;
 }
 
 interface TextRun {
