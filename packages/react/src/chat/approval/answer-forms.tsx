@@ -3,7 +3,7 @@ import { type FormEvent, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { useKey } from '../../design/use-key.ts';
 import { useLabels } from '../../labels/use-labels.ts';
-import { escapeInvisible, VisibleText } from '../content/visible-text.tsx';
+import { escapeInvisible, VisibleLines } from '../content/visible-text.tsx';
 import { ownsKeys, useAnswerGate } from './answer-gate.ts';
 import { ReadArea } from './read-area.tsx';
 
