@@ -20,7 +20,7 @@ import { replaceAllNotes } from '../chat/render/call-body.ts';
 import type { Conversation } from '../chat/session/conversation.ts';
 import { ruleToText } from '../config/rule-text.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
-import { revealHidden, revealInvisible } from '../text/cells/reveal-hidden.ts';
+import { revealHidden, revealInContent } from '../text/cells/reveal-hidden.ts';
 import {
   absolutePath,
   describeCall,
@@ -254,6 +254,6 @@ function requestContent(dialog: ApprovalDialog, cwd: string): ToolCallContent[] 
 function withoutInvisible(content: ToolCallContent): ToolCallContent {
   if (content.type !== 'diff') return content;
   const { oldText, newText } = content;
-  const before = typeof oldText === 'string' ? { oldText: revealInvisible(oldText) } : {};
-  return { ...content, ...before, newText: revealInvisible(newText) };
+  const before = typeof oldText === 'string' ? { oldText: revealInContent(oldText) } : {};
+  return { ...content, ...before, newText: revealInContent(newText) };
 }

@@ -70,6 +70,22 @@ describe('18.1011: attack: the question hides', () => {
   });
 });
 
+const codeOf = (char: string) => char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+
+describe('18.1234: attack: the question hides', () => {
+  const spaces = '\u00a0\u1680\u2000\u2002\u2009\u200a\u202f\u205f\u3000';
+  test.for([
+    ...[...spaces].map((space) => [`rm -rf a${space}b`, `a‹U+${codeOf(space)}›b`] as const),
+    ['if (isАdmin) {', 'is‹U+0410›dmin'],
+    ['if (usεr) {', 'us‹U+03B5›r'],
+    ['x = "\\nаdmin"', '\\n‹U+0430›dmin'],
+  ] as const)('that %j is other text', async ([line, expected]) => {
+    const before = 'rm -rf a b\nif (isAdmin) {\n';
+    for (const [name, input] of [write(`${line}\n`), edit('rm -rf a b', line)])
+      expect(await shown(before, name, input)).toContain(expected);
+  });
+});
+
 test.for([
   ['a tab in an ordinary change', 'a\n\tb\n', edit('\tb', '\tc')],
   ['unchanged lines', 'a \n\tb\n', edit('b', 'c')],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cellWidth } from './cell-width.ts';
 import { controlCharacter } from './printable.ts';
-import { revealHidden, revealInvisible } from './reveal-hidden.ts';
+import { revealHidden, revealInContent } from './reveal-hidden.ts';
 
 test.for([
   ['plain text', 'git log --oneline', 'git log --oneline'],
@@ -35,8 +35,17 @@ test.for([
   expect(revealHidden(text)).toBe(shown);
 });
 
-test('files keep their tabs and spaces', () => {
-  expect(revealInvisible('\ta\u00a0b\u200b')).toBe('\ta\u00a0b‹U+200B›');
+test('files keep their tabs, and their unusual spaces are shown', () => {
+  expect(revealInContent('\ta\u00a0b\u200b')).toBe('\ta‹U+00A0›b‹U+200B›');
+});
+
+test.for([
+  'printf("\\nОшибка: %s\\tфайл", "Привет, world");',
+  "const имя = 'Ελλάδα'; // καλημέρα κόσμε, 5 km",
+  '变量 = "你好,世界"; 名前 = \'カタカナ Tシャツ\'; // 한국어 API입니다',
+])('a file with honest text in another alphabet is shown as it is: %s', (text) => {
+  expect(revealInContent(text)).toBe(text);
+  expect(revealHidden(text)).toBe(text);
 });
 
 test('every line of any text has visible characters only, and nothing is removed', () => {

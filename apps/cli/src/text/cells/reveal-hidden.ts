@@ -22,10 +22,10 @@ const rightToLeft =
 const loneMarks = /^\p{M}+/u;
 
 /**
- * Matches a word. A word that mixes Latin letters with letters that look like Latin ones is
- * suspicious.
+ * Matches a word. A word that mixes Latin letters with letters that look like Latin ones is suspicious. The letter of
+ * an escape such as `\n` is no part of the word that follows it in a program.
  */
-const mixedWord = /\p{L}[\p{L}\p{M}]*/gu;
+const mixedWord = /(?<!\\(?=[abfnrtv]))\p{L}[\p{L}\p{M}]*/gu;
 const latin = /\p{Script=Latin}/u;
 const lookAlike =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/gu;
@@ -56,11 +56,14 @@ export function revealHidden(text: string): string {
 }
 
 /**
- * Replaces invisible characters with their code. Other characters do not change. Use this for the
- * content of files, where tabs and unusual spaces are normal.
+ * Replaces invisible characters, unusual spaces, and letters that imitate Latin ones within a word with their code.
+ * Other characters do not change. Use this for the content of files, where tabs are normal.
  */
-export function revealInvisible(text: string): string {
-  return text.replace(invisible, codeOf);
+export function revealInContent(text: string): string {
+  return text
+    .replace(mixedWord, revealLookAlikes)
+    .replace(invisible, codeOf)
+    .replace(unusualSpace, codeOf);
 }
 
 function revealLine(line: string): string {

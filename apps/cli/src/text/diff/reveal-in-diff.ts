@@ -1,5 +1,5 @@
 import { expandTabs } from '../cells/printable.ts';
-import { revealInvisible } from '../cells/reveal-hidden.ts';
+import { revealInContent } from '../cells/reveal-hidden.ts';
 
 /**
  * Makes hidden content of a unified diff visible, so that a user who approves the change sees all of it. Invisible
@@ -22,7 +22,7 @@ export function revealInDiff(diff: string): string {
     const kept = isTwin ? text.replaceAll('\t', '⇥') : text;
     return kept + [...line.slice(text.length)].map(visibleSpace).join('');
   });
-  return revealInvisible(shown.join('\n'));
+  return revealInContent(shown.join('\n'));
 }
 
 /** Returns what a user sees of a changed line, without its sign and its white space at the end. */
