@@ -106,6 +106,14 @@ const severalTimes: ReadonlySet<string> = new Set([
   ...['remote *.url', 'remote *.pushurl', 'remote *.fetch', 'branch *.merge', 'submodule.active'],
 ]);
 
+const settingLine = /^[\t ]*([A-Za-z][A-Za-z0-9-]*) ?= ?(?:([^"\\;#]*)|"([^"\\]*)")$/;
+
+/** Removes quotes and backslashes from a value, in the form in which git writes them. */
+function withoutEscapes(line: string): string {
+  const start = line.indexOf('=') + 1;
+  return line.slice(0, start) + line.slice(start).replaceAll(/\\["\\]/g, '');
+}
+
 /** Other code reads at most 20,000 settings of a configuration. */
 const maxLines = 10_000;
 
@@ -155,8 +163,7 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
       section = `${(header[1] ?? '').toLowerCase()}${subsection === undefined ? '' : ' *'}`;
       return Object.hasOwn(quietSettings, section);
     }
-    const [, name = '', plain, quoted] =
-      /^[\t ]*([A-Za-z][A-Za-z0-9-]*) ?= ?(?:([^"\\;#]*)|"([^"\\]*)")$/.exec(line) ?? [];
+    const [, name = '', plain, quoted] = settingLine.exec(withoutEscapes(line)) ?? [];
     const value = plain ?? quoted ?? '';
     const key = name.toLowerCase();
     const id = `${section}.${key}`;
@@ -165,8 +172,11 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
     seen.add(place);
     if (id === 'core.repositoryformatversion') formatVersion = value;
     if (section === 'extensions') extensions.push(key);
-    if (id === 'core.worktree') return /^[\w.][\w./-]*$/.test(value) && isWorktree(value);
-    return formOf(section, key)?.test(value) === true;
+    if (id === 'core.worktree')
+      return !line.includes('\\') && /^[\w.][\w./-]*$/.test(value) && isWorktree(value);
+    const form = formOf(section, key);
+    // An escaped character must not be part of an address, a path or the name of a choice.
+    return form?.test(value) === true && (form === anyText || !line.includes('\\'));
   });
   return isQuiet && extensions.every((key) => extensionVersions.get(key)?.test(formatVersion));
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { endsByItself } from '../../../../core/src/testing/ends-by-itself.ts';
@@ -49,6 +49,13 @@ test.for([
   ['a section without its subsection', '[remote]\n\turl = x\n'],
   ['the name of a property', '[constructor]\n\tname = x\n'],
   ['an unclosed quote', '[user]\n\tname = "a\n'],
+  ['an escaped line break', '[user]\n\tname = a\\nb\n'],
+  ['a continued line after a backslash', '[user]\n\tname = a\\\\\\\n[core]\n'],
+  ['a quote after a backslash', '[user]\n\tname = a\\\\"\n[core]\n'],
+  ['an escaped character in a name', '[user]\n\tna\\"me = a\n'],
+  ['an escaped character in an address', remote('a\\\\b')],
+  ['an escaped character in a worktree', '[core]\n\tworktree = \\\\../../w\n'],
+  ['an escaped character in a choice', '[core]\n\tbare = \\"false\n'],
   ['a setting without a value', '[core]\n\tbare\n'],
   ...`alias.x core.pager core.editor core.sshCommand core.hooksPath core.fsmonitor core.gitProxy core.askPass
     core.attributesFile core.excludesFile core.alternateRefsCommand credential.helper gpg.program
@@ -67,6 +74,34 @@ test.for([
 ] as const)('18.955: attack: a command leaves settings with %s', async ([, config]) => {
   expect(await riskOf(config)).toContain('settings that are not known to be harmless');
 });
+
+const sparse = '[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = true\n';
+
+test.for([
+  ['a program', `${sparse}\tfsmonitor = x\n`],
+  ['another worktree', `${sparse}\tworktree = ..\n`],
+  ['a choice that would be harmless in one file', `${sparse}\tbare = true\n`],
+  ['a part of the objects', `${sparse}[remote "o"]\n\tpromisor = true\n`],
+  ['a continued line', '[core]\n\tsparseCheckout = true\\\n'],
+  ['a carriage return', sparse.replaceAll('\n', '\r\n')],
+  ['a link', undefined],
+] as const)(
+  '18.1184: attack: a command leaves settings of a worktree with %s',
+  async ([, text]) => {
+    const root = temporaryFolder();
+    execFileSync('git', ['init', '-q', 'sub'], { cwd: root });
+    const path = join(root, 'sub/.git/config.worktree');
+    const options = { root, network: true, guarded: [], search: new RepositorySearch() };
+    const risk = () => riskOfGit(join(root, 'sub/.git'), options);
+    writeFileSync(path, sparse);
+    expect(await risk()).toBeUndefined();
+    rmSync(path);
+    if (text !== undefined) writeFileSync(path, text);
+    else symlinkSync('../../settings', path);
+    writeFileSync(join(root, 'settings'), sparse);
+    expect(await risk()).toBe('it has settings of a worktree');
+  },
+);
 
 test.for(['/srv/a', '../a', 'file:///srv/a', 'a@b/c'])(
   '18.956, 18.1119: attack: a partial clone requests its missing objects from the folder %s',
@@ -102,10 +137,14 @@ test('settings that git itself writes stay', async () => {
   git('-C', 'two', 'remote', 'add', '--mirror=fetch', '--tags', 'b', 'git@example.com:a/b.git');
   git('-C', 'two', 'branch', 'c', '--track');
   git('-C', 'two', 'config', 'branch.c.description', 'a # b');
+  git('-C', 'two', 'config', 'branch.main.description', ' "a" \\ b\\');
+  git('-C', 'two', 'config', 'user.name', 'A "B" C');
+  git('clone', '-q', '--sparse', 'one', 'sparse');
+  git('-C', 'sparse', 'sparse-checkout', 'set', '--sparse-index', 's');
   git('clone', '-q', '--bare', 'one', 'bare');
   git('init', '-q', '--object-format=sha256', 'long');
   git('init', '-q', '--separate-git-dir=data', 'apart');
   const options = { root, network: false, guarded: [], search: new RepositorySearch() };
-  for (const name of ['one', 'two', 'two/in', 'long', 'apart'])
+  for (const name of ['one', 'two', 'two/in', 'sparse', 'long', 'apart'])
     expect([name, await riskOfGit(join(root, name, '.git'), options)]).toEqual([name, undefined]);
 });
