@@ -45,6 +45,18 @@ function isEndUnstored({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): bo
   return reason === 'error' && (cause === 'storage' || cause === 'storage_full');
 }
 
+/** The causes of runs that a further try cannot start, because the program must change its agents first. */
+const causesOfWrongAgents: ReadonlySet<string> = new Set([
+  'name_taken',
+  'unknown_agent',
+  'bad_option',
+]);
+
+/** Returns whether the run failed because the agents of the program are wrong. */
+export function hasWrongAgents({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
+  return reason === 'error' && causesOfWrongAgents.has(cause ?? '');
+}
+
 /**
  * Sets the status of a task after its run. It has no effect if a request changed the status during the run,
  * or if a later run has claimed the task. `epoch` is the epoch of the run. It is undefined if the run never

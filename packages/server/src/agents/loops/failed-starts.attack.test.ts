@@ -1,8 +1,10 @@
-import { createAgent, handOff, inputGuardrail, type Tool } from '@millrace/agent';
+import { createAgent, defineTool, handOff, inputGuardrail, type Tool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import type { Rows } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
@@ -18,7 +20,11 @@ const headers = {
 };
 
 /** Serves the agent `front`, which hands off to `billing` and to `legal`. */
-function frontAgent(log: Log, names: readonly [string, string]): LoopAgent {
+function frontAgent(
+  log: Log,
+  names: readonly [string, string],
+  script: readonly ScriptEntry[] = ['Hi.', 'Hi.'],
+): LoopAgent {
   const agentOf = (name: string, guardrail: string, tools: readonly Tool[]) =>
     createAgent({
       ...{ name, tools, log, provider: scriptedProvider([]) },
@@ -27,14 +33,26 @@ function frontAgent(log: Log, names: readonly [string, string]): LoopAgent {
   const legal = agentOf('legal', names[0], []);
   const billing = agentOf('billing', names[1], [handOff({ to: legal, description: 'Law' })]);
   const front = createAgent({
-    ...{ name: 'front', log, provider: scriptedProvider(['Hi.', 'Hi.']) },
-    tools: [handOff({ to: billing, description: 'Bills' })],
+    ...{ name: 'front', log, provider: scriptedProvider(script), whileAsking: 'park' },
+    approve: () => 'ask',
+    tools: [
+      handOff({ to: billing, description: 'Bills' }),
+      defineTool({
+        ...{ name: 'pay', description: 'Pays', input: z.object({}) },
+        execute: async () => 'paid',
+      }),
+    ],
   });
   return { type: 'loop', name: 'front', agent: front };
 }
 
-async function serve(log: Log, rows = memoryRows(), names: readonly [string, string]) {
-  const agents = [frontAgent(log, names)];
+async function serve(
+  log: Log,
+  rows: Rows,
+  names: readonly [string, string],
+  script?: readonly ScriptEntry[],
+) {
+  const agents = [frontAgent(log, names, script)];
   const server = createServer({ log, rows, tokens: [token], agents });
   onTestFinished(() => server.close());
   const { url } = await server.listen({ port: 0 });
@@ -91,4 +109,34 @@ test('18.1205: attack: a message to an agent that cannot start waits for ever', 
   const repaired = await serve(log, rows, ['policy', 'other']);
   const answered = await repaired.post(a2a, say('four', contextId));
   expect(answered.json).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
+});
+
+test('18.1207: attack: a message to a task whose open call cannot continue waits for ever', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const first = await serve(log, rows, ['policy', 'other'], [toolCall('pay')]);
+  const create = { jsonrpc: '2.0', id: 1, method: 'task/create', params: {} };
+  const { id } = (await first.post('/agents/name/front/rpc', create)).json.result;
+  const say = { task_id: id, content: { type: 'text', author: 'user', content: 'Hi' } };
+  const rpc = { jsonrpc: '2.0', id: 1, method: 'message/send', params: say };
+  await first.post('/agents/name/front/rpc', rpc);
+  const session = sessionId(id);
+  await expect.poll(async () => (await log.info(session))?.lease).toBeUndefined();
+  await first.server.close();
+  const broken = await serve(log, rows, ['policy', 'policy']);
+  const refused = { error: { data: { code: 'bad_state', stop: 'error' } } };
+  expect((await broken.post('/agents/name/front/rpc', rpc)).json).toMatchObject(refused);
+  const { records } = await log.read(session);
+  const { toolCallId } =
+    records.flatMap(({ fact }) => (fact?.type === 'approval_asked' ? fact : []))[0] ?? {};
+  const approve = { type: 'approve', tool_call_id: toolCallId };
+  const approved = await broken.post(`/tasks/${id}/commands`, approve);
+  expect(approved.status).toBeLessThan(300);
+  expect((await broken.post('/agents/name/front/rpc', rpc)).json).toMatchObject(refused);
+  await broken.server.close();
+  const answers = ['It is paid.', 'Hi.', 'Hi.', 'Hi.', 'Hi.'];
+  const repaired = await serve(log, rows, ['policy', 'other'], answers);
+  expect((await repaired.post('/agents/name/front/rpc', rpc)).json.error).toBeNull();
+  const { records: all } = await log.read(session);
+  const paid = all.filter(({ fact }) => fact?.type === 'tool_execution_finished');
+  expect(paid).toHaveLength(1);
 });

@@ -23,6 +23,7 @@ import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
 import {
   applyRunResult,
   assertUsable,
+  hasWrongAgents,
   isDrivenElsewhere,
   resumeIfInterrupted,
   statusAfterCommand,
@@ -361,7 +362,9 @@ export class LoopRunner {
     const work = await this.#openWork(taskId);
     await this.#rejectLostAnswers(taskId, work, result);
     const { reason } = result.stop;
-    if (work.runnable.length > 0) {
+    // An open turn cannot continue with wrong agents, so its commands wait for the next message or server.
+    const isStuck = work.isTurnOpen && hasWrongAgents(result);
+    if (work.runnable.length > 0 && !isStuck) {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
     }
