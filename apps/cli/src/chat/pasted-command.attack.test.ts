@@ -149,6 +149,23 @@ test.for([
   expect(chat.terminal.screen).toContain('asks first · script');
 });
 
+test.for([
+  ...['/undo', '/redo', '/rewind', '/tree', '/copy', '/editor', '/permissions revoke 1'],
+  ...['/mcp reconnect orders', '/share write 24h', '/background', '/Undo', '  /undo'],
+])('18.1235: attack: a paste of %j acts outside of the conversation', async (text) => {
+  for (const reads of [[paste(text)], [`${text}\r`]]) {
+    const chat = await chatAfter(reads);
+    await chat.waitForText('It did not run.');
+    expect(chat.terminal.screen).not.toContain('›  /');
+  }
+});
+
+test.for(['/help', '/cost', '/tools'])('a paste of %j runs', async (text) => {
+  const chat = await chatAfter([paste(text)]);
+  await chat.waitForText(`› ${text}`);
+  expect(chat.terminal.screen).not.toContain('It did not run.');
+});
+
 test('18.1148: a command with `!` of the history runs, and Enter counts only alone', async () => {
   const chat = openChat();
   await chat.send('!ls');

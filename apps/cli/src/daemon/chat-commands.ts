@@ -23,6 +23,7 @@ const warned = new WeakSet<object>();
 
 export const background: SlashCommand = {
   name: '/background',
+  actsOutside: true,
   description: 'Leave the run to the daemon and free the terminal; millrace attach opens it again',
   async run(context) {
     const { conversation, config, env, print, quit } = context;
@@ -65,6 +66,7 @@ export const background: SlashCommand = {
 
 export const share: SlashCommand = {
   name: '/share',
+  actsOutside: true,
   argument: '[write] [1h]',
   description: 'Print a link to this session, and a code to scan',
   async run(context, argument) {

@@ -93,8 +93,8 @@ export function allCommands({ built }: Pick<CommandContext, 'built'>): readonly 
  */
 export function isCommand(text: string, commands: readonly SlashCommand[]): boolean {
   const typed = text.trim();
+  if (findCommand(typed, commands) !== undefined) return true;
   const [word = ''] = typed.split(/\s/, 1);
-  if (commands.some((one) => one.name === word.toLowerCase())) return true;
   // A prompt of an MCP server, or a command of a plugin. It is misspelled, or its server is not connected yet.
   if (/^\/[a-z][\w-]*:[\w-]+$/i.test(word)) return true;
   const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(typed) ?? [];
@@ -129,6 +129,16 @@ export const namesOfOtherAgents: ReadonlyMap<string, string> = new Map([
   ['/usage', '/cost'],
 ]);
 
+/** Returns true if a text is a command that acts outside of the conversation. */
+export function actsOutside(text: string, commands: readonly SlashCommand[]): boolean {
+  return findCommand(text, commands)?.actsOutside === true;
+}
+
+function findCommand(text: string, commands: readonly SlashCommand[]): SlashCommand | undefined {
+  const [word = ''] = text.trim().split(/\s/, 1);
+  return commands.find(({ name }) => name === word.toLowerCase());
+}
+
 function nearestCommand(name: string, commands: readonly SlashCommand[]): string | undefined {
   const names = commands.map((one) => one.name);
   return namesOfOtherAgents.get(name.toLowerCase()) ?? nearestName(name, names);
@@ -138,7 +148,7 @@ function nearestCommand(name: string, commands: readonly SlashCommand[]): string
 export async function runSlashCommand(context: CommandContext, text: string): Promise<void> {
   const [, name = '', argument = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
   const commands = allCommands(context);
-  const found = commands.find((one) => one.name === name.toLowerCase());
+  const found = findCommand(text, commands);
   if (found?.isMessage !== true) context.print({ type: 'command', text: text.trim() });
   if (found === undefined) return context.print(note('bad', unknownCommandText(name, commands)));
   if (found.onlyWhenIdle && context.conversation.isBusy)

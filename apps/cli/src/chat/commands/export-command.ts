@@ -13,6 +13,7 @@ import type { SlashCommand } from './slash-command.ts';
 
 export const exportCommand: SlashCommand = {
   name: '/export',
+  actsOutside: true,
   argument: '[file]',
   description:
     'Write the session to a file: .md for reading, .html to replay it in a browser, .jsonl with every record and attachment, for millrace sessions import',

@@ -78,7 +78,7 @@ export function extensionCommands({
 /** A command of an extension in TypeScript. It can show a text and send a message to the model. */
 function codeCommand({ name, description, argument, key, run }: CodeCommand): SlashCommand {
   return {
-    ...{ name: `/${name}`, argument, key },
+    ...{ name: `/${name}`, argument, key, actsOutside: true },
     description: key === undefined ? description : `${description} (${key})`,
     async run({ print, conversation, setPrompt }, given) {
       const { print: text, send, prompt } = await run(given);

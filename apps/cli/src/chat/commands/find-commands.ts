@@ -47,6 +47,7 @@ function textIn(part: Item['parts'][number]): string {
 
 export const copy: SlashCommand = {
   name: '/copy',
+  actsOutside: true,
   description: 'Copy the last answer to the clipboard of your terminal',
   async run(context) {
     const answers = (await itemsOf(context)).filter(({ kind }) => kind === 'assistant');

@@ -8,6 +8,7 @@ type ServerState = ReturnType<BuiltAgent['servers']['list']>[number];
 
 export const mcp: SlashCommand = {
   name: '/mcp',
+  actsOutside: true,
   argument: '[<action> <name>]',
   description: 'Show the MCP servers, or use an action: reconnect, login, logout',
   choices: ({ built }) =>

@@ -4,6 +4,7 @@ import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 export const mode: SlashCommand = {
   name: '/mode',
+  actsOutside: true,
   argument: '[name]',
   description: 'Show or change the mode; Shift-Tab changes it too',
   choices: ({ built }) =>

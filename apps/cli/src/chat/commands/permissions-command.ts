@@ -7,6 +7,7 @@ import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 export const permissions: SlashCommand = {
   name: '/permissions',
+  actsOutside: true,
   argument: '[revoke <n>]',
   description: 'Show the permission rules, or revoke one that you granted',
   choices: () => [{ value: 'revoke', description: 'Revokes a rule that you granted' }],

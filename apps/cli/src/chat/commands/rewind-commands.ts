@@ -30,6 +30,7 @@ const maxMessageCells = 40;
 
 export const rewind: SlashCommand = {
   name: '/rewind',
+  actsOutside: true,
   description: 'Go back to a message, with the files or without; Esc twice does the same',
   onlyWhenIdle: true,
   run: (context) => pickPoint(context, 0),
@@ -109,6 +110,7 @@ export const label: SlashCommand = {
 
 export const undo: SlashCommand = {
   name: '/undo',
+  actsOutside: true,
   description: 'Take back the last message, its answer and its changes of files',
   onlyWhenIdle: true,
   async run(context) {
@@ -122,6 +124,7 @@ export const undo: SlashCommand = {
 
 export const redo: SlashCommand = {
   name: '/redo',
+  actsOutside: true,
   description: 'Return to where the session was before /undo or /rewind, with its files',
   onlyWhenIdle: true,
   async run(context) {

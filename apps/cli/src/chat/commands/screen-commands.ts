@@ -49,6 +49,7 @@ export const vim: SlashCommand = {
 
 export const editor: SlashCommand = {
   name: '/editor',
+  actsOutside: true,
   description: 'Write the prompt in $VISUAL or $EDITOR; Ctrl-G does the same',
   run: ({ editPrompt }) => editPrompt(),
 };

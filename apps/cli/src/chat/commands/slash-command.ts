@@ -58,6 +58,11 @@ export interface SlashCommand {
   readonly description: string;
   /** If true, the command is refused while a run is in progress. Default: false. */
   readonly onlyWhenIdle?: boolean | undefined;
+  /**
+   * True if the command acts outside of the conversation: it changes rights, settings or files, or starts a program. It
+   * then runs only if the user typed its first character and pressed Enter alone, so not from a paste. Default: false.
+   */
+  readonly actsOutside?: boolean | undefined;
   /** True if the command sends a message. The message is shown instead of the command. */
   readonly isMessage?: boolean | undefined;
   /** The shorter name that means the same. Lists then show only that name. Default: none. */

@@ -25,6 +25,7 @@ interface Branch {
 
 export const tree: SlashCommand = {
   name: '/tree',
+  actsOutside: true,
   description: 'Show all copies of this session, and go to one, with the files or without',
   onlyWhenIdle: true,
   run: (context) => pickBranch(context, 0),

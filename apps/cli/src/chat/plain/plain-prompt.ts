@@ -11,7 +11,7 @@ import type { Key } from '../../input/keys/key.ts';
 import { EditorStore, pressInEditor } from '../../input/prompt/editor-store.ts';
 import type { ChatApp } from '../chat-app.ts';
 import type { ChatHistory } from '../open-chat.ts';
-import { completableCommands, warnTooManyFiles } from '../screen/prompt-commands.ts';
+import { completableCommands, needsOwnKeys, warnTooManyFiles } from '../screen/prompt-commands.ts';
 
 /** Maximum number of completions to print. */
 const maxPrinted = 20;
@@ -67,6 +67,7 @@ export class PlainPrompt {
       onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
       ...{ isBusy: app.isBusy, width: promptWidth },
       onFilesWanted: () => void this.#files.refresh(),
+      needsOwnKeys: (text: string) => needsOwnKeys(app, text),
     };
     pressInEditor(editor, key, options, isAlone);
   };

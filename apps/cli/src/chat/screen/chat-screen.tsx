@@ -30,6 +30,7 @@ import { liveTaskLines } from '../render/task-lines.ts';
 import { FrameLines, PrintedLines } from './drawn-lines.tsx';
 import {
   completableCommands,
+  needsOwnKeys,
   pastesPicture,
   runKeyCommand,
   warnTooManyFiles,
@@ -96,6 +97,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onSent, onFilesWanted, sources, history },
     onEscape: app.escapeIdle,
+    needsOwnKeys: (text) => needsOwnKeys(app, text),
     ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
     onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
     ...{ isBusy, width, clock, isActive: false },

@@ -5,7 +5,7 @@ import { maxWorkspaceFiles } from '../../input/completion/workspace-files.ts';
 import type { Key } from '../../input/keys/key.ts';
 import { keyId } from '../../input/prompt/press-key.ts';
 import type { ChatApp } from '../chat-app.ts';
-import { allCommands } from '../commands/command-table.ts';
+import { actsOutside, allCommands } from '../commands/command-table.ts';
 import { note } from '../contract/block.ts';
 
 /** Runs the command of an extension that has this key. The text in the prompt is its argument. */
@@ -39,6 +39,11 @@ export function warnTooManyFiles(app: ChatApp): void {
   app.print(
     note('mark', `This folder has more than ${limit} files. @ finds only the first ${limit}.`),
   );
+}
+
+/** Returns true if a text is a command that runs only if the user typed it. */
+export function needsOwnKeys(app: ChatApp, text: string): boolean {
+  return actsOutside(text, allCommands(app));
 }
 
 /** Returns the commands that the prompt completes. */

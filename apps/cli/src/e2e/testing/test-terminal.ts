@@ -81,7 +81,10 @@ export class TestTerminal {
   }
 
   async send(text: string): Promise<void> {
-    await this.type(text);
+    // Commands that act outside of the conversation count only if their keys do not arrive together.
+    if (text.startsWith('/')) await this.typeAtPace(text, 100);
+    else await this.type(text);
+    if (text.startsWith('/')) await this.tmux('run-shell', '-d', '0.1', 'true');
     await this.press('Enter');
   }
 

@@ -52,6 +52,11 @@ export interface EditorOptions {
   readonly onSent?: ((entry: HistoryEntry) => void) | undefined;
   /** Called while the user types an `@` mention. The caller can refresh the file list. */
   readonly onFilesWanted?: (() => void) | undefined;
+  /**
+   * Returns true if a text is a command that runs only if the user typed it. A command of the shell always is one.
+   * Default: no other text is one.
+   */
+  readonly needsOwnKeys?: ((text: string) => boolean) | undefined;
   readonly isBusy: boolean;
   /** The width of the whole prompt in cells. Pass the same value to `<Prompt>`. */
   readonly width: number;
@@ -74,9 +79,9 @@ function press(store: EditorStore, key: Key, options: EditorOptions): void {
   if (options.onKey?.(key) === true) return;
   const isEmpty = store.snapshot().state.text === '';
   if (isEmpty && isPlainEnter(key)) return options.onEmptyEnter?.();
-  const { isBusy, width, onQueue, onTakeBack } = options;
+  const { isBusy, width, onQueue, onTakeBack, needsOwnKeys } = options;
   const can = { canQueue: onQueue !== undefined, canTakeBack: onTakeBack !== undefined };
-  const effect = store.press(key, { isBusy, ...can, width: width - markWidth });
+  const effect = store.press(key, { isBusy, ...can, width: width - markWidth }, needsOwnKeys);
   if (effect !== undefined) perform(effect, options);
   if (store.wantsFiles()) options.onFilesWanted?.();
 }
@@ -171,13 +176,18 @@ export class EditorStore {
     this.#update(this.#view);
   }
 
-  press(key: Key, context: Omit<PressContext, 'completions'>): Effect | undefined {
+  press(
+    key: Key,
+    context: Omit<PressContext, 'completions'>,
+    needsOwnKeys?: (text: string) => boolean,
+  ): Effect | undefined {
     const { view, effect } = pressKey(this.#view, key, {
       ...context,
       completions: this.#completions,
     });
     const isSent = effect?.type === 'submit' || effect?.type === 'queue';
-    if (isSent && !(this.#isAlone && this.#isTyped) && needsOwnKeys(effect.sent.text)) {
+    const mayRun = !isSent || (this.#isAlone && this.#isTyped);
+    if (!mayRun && (isShellCommand(effect.sent.text) || needsOwnKeys?.(effect.sent.text))) {
       this.#update({ ...this.#view, state: { ...this.#view.state, notice: heldNotice } });
       return undefined;
     }
@@ -211,9 +221,9 @@ const heldNotice =
   'It did not run. Type the first character of this command yourself, and press Enter alone.';
 
 /**
- * Returns true if Enter would run a command without a question that can do harm: a command of the shell, a new mode, or
- * a new file. Another person may have written a text that is pasted, and some terminals do not mark pastes.
+ * Returns true if Enter would run a command of the shell, without a question. Another person may have written a text
+ * that is pasted, and some terminals do not mark pastes.
  */
-function needsOwnKeys(text: string): boolean {
-  return /^(?:!(?!!)|\s*\/(?:mode|export)(?!\S))/i.test(text);
+function isShellCommand(text: string): boolean {
+  return /^!(?!!)/.test(text);
 }
