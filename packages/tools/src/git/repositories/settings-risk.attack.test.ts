@@ -139,6 +139,8 @@ test('settings that git itself writes stay', async () => {
   git('-C', 'two', 'config', 'branch.c.description', 'a # b');
   git('-C', 'two', 'config', 'branch.main.description', ' "a" \\ b\\');
   git('-C', 'two', 'config', 'user.name', 'A "B" C');
+  git('-C', 'two', 'config', 'index.skipHash', 'true');
+  git('-C', 'two', 'config', 'feature.manyFiles', 'true');
   git('clone', '-q', '--sparse', 'one', 'sparse');
   git('-C', 'sparse', 'sparse-checkout', 'set', '--sparse-index', 's');
   git('clone', '-q', '--bare', 'one', 'bare');
