@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { watchedCommand } from '../../testing/sandbox/watched-command.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { harmlessRepositories } from './judge-repositories.ts';
 import { watchRepositories } from './new-repositories.ts';
@@ -61,3 +63,29 @@ test('a known repository with hooks of the user stays', async () => {
   expect(await watch.finish()).toEqual([]);
   expect(readdirSync(join(root, 'inner'))).toEqual(['.git']);
 });
+
+test.for(['node_modules', '.git'])(
+  '18.1185: attack: a command creates more folders in %s than a check can search',
+  async (place) => {
+    const { surveyInSlices } = RepositorySearch.prototype;
+    const survey = vi.spyOn(RepositorySearch.prototype, 'surveyInSlices');
+    onTestFinished(() => survey.mockRestore());
+    let hasMany = false;
+    survey.mockImplementation(async function (this: RepositorySearch, root, folders) {
+      const all = await surveyInSlices.call(this, root, folders);
+      const problem = new SandboxError('cannot_confine', 'there are too many folders', {});
+      const isAffected = hasMany && folders.some((path) => path.endsWith(`/${place}`));
+      return isAffected ? { ...all, problem } : all;
+    });
+    const { notes, isComplete } = await watchedCommand(
+      (root) => execFileSync('git', ['init', '-q'], { cwd: root }),
+      (root) => {
+        hasMany = true;
+        mkdirSync(join(root, 'node_modules'));
+      },
+    );
+    expect(notes).toContain('cannot check which repositories');
+    // The next command treats everything that this command created as new, also in another process.
+    expect(isComplete).toBe(false);
+  },
+);
