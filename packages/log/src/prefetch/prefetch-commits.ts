@@ -3,8 +3,8 @@ import {
   type CommitJob,
   type CommitListener,
   type CommitQueue,
+  countShort,
   type JobOutcome,
-  maxCallsPerTransaction,
   rejectJob,
   resolveJob,
   runJob,
@@ -50,8 +50,28 @@ interface CommitOptions {
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
+/**
+ * Returns how many of the next jobs fit into one transaction. A job without a known session counts as one
+ * session.
+ */
+function countThatFit(jobs: readonly CommitJob[]): number {
+  const sessions = new Set<unknown>();
+  let calls = 0;
+  const end = jobs.findIndex(({ session, joined }, index) => {
+    sessions.add(session ?? index);
+    calls += joined?.count ?? 1;
+    return calls > maxCallsPerTransaction || sessions.size > maxSessionsPerTransaction;
+  });
+  return Math.min(countShort(jobs), end < 0 ? jobs.length : Math.max(1, end));
+}
+
 const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
 
+/**
+ * Maximum number of calls whose work is in one transaction. It limits the duration of a transaction. The
+ * number can be large, because several appends to one session become one row.
+ */
+const maxCallsPerTransaction = 16_384;
 /** Maximum number of sessions in a transaction. It limits the number of locks. */
 const maxSessionsPerTransaction = 1024;
 /**
@@ -61,7 +81,7 @@ const maxSessionsPerTransaction = 1024;
  */
 export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
-  readonly #jobs = new WaitingJobs(maxSessionsPerTransaction);
+  readonly #jobs = new WaitingJobs(countThatFit);
   #lastAt = Number.NEGATIVE_INFINITY;
   /** The delay of the scheduled transaction in milliseconds. Undefined if no transaction is scheduled. */
   #scheduledMs: number | undefined;

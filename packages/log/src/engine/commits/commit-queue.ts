@@ -101,11 +101,8 @@ const maxBlobBytesPerTransaction = 2_097_152;
 /** A longer blob is committed in a transaction without other work. */
 const maxSmallBlobBytes = 65_536;
 
-/**
- * Maximum number of calls whose work is in one transaction. It limits the duration of a transaction. The
- * number can be large, because several appends to one session become one row.
- */
-export const maxCallsPerTransaction = 16_384;
+/** Returns how many of the next jobs fit into one transaction. At least one job fits. */
+type CountJobs = (jobs: readonly CommitJob[]) => number;
 
 /**
  * The jobs that wait for a transaction.
@@ -115,15 +112,14 @@ export const maxCallsPerTransaction = 16_384;
  * No work depends on the order: a blob and the records that refer to it can be committed in any order.
  */
 export class WaitingJobs {
-  readonly #maxSessions: number;
+  readonly #count: CountJobs;
   readonly #others: CommitJob[] = [];
   /** The jobs with long blobs. */
   readonly #longBlobs: CommitJob[] = [];
   #lastHadLongBlobs = false;
 
-  /** `maxSessions` is the maximum number of sessions in a transaction. */
-  constructor(maxSessions: number = Number.POSITIVE_INFINITY) {
-    this.#maxSessions = maxSessions;
+  constructor(count: CountJobs = countShort) {
+    this.#count = count;
   }
 
   get length(): number {
@@ -144,25 +140,16 @@ export class WaitingJobs {
     const isOther = this.#lastHadLongBlobs && this.#others.length > 0;
     this.#lastHadLongBlobs = this.#longBlobs.length > 0 && !isOther;
     const jobs = this.#lastHadLongBlobs ? this.#longBlobs : this.#others;
-    return jobs.splice(0, countThatFit(jobs, this.#maxSessions));
+    return jobs.splice(0, this.#count(jobs));
   }
 }
 
-/**
- * Returns how many of the next jobs fit into one transaction. A job without a known session counts as one
- * session.
- */
-function countThatFit(jobs: readonly CommitJob[], maxSessions: number): number {
-  const sessions = new Set<unknown>();
-  let calls = 0;
+/** Returns how many of the next jobs fit into one transaction with all their blobs. */
+export function countShort(jobs: readonly CommitJob[]): number {
   let bytes = 0;
-  for (let index = 0; index < jobs.length; index++) {
-    const { session, joined, blobBytes = 0 } = jobs[index] ?? {};
-    if (maxSessions < jobs.length) sessions.add(session ?? index);
-    calls += joined?.count ?? 1;
+  const end = jobs.findIndex(({ blobBytes = 0 }) => {
     bytes += blobBytes;
-    const isShort = calls <= maxCallsPerTransaction && bytes <= maxBlobBytesPerTransaction;
-    if (!isShort || sessions.size > maxSessions) return Math.max(1, index);
-  }
-  return jobs.length;
+    return bytes > maxBlobBytesPerTransaction;
+  });
+  return end < 0 ? jobs.length : Math.max(1, end);
 }
