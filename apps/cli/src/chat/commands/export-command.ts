@@ -1,7 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { realpath, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
+import { decideChange, permissionPolicy } from '@millrace/tools';
+import { isInside } from '../../config/config-paths.ts';
 import { exportHtml } from '../../sessions/export-html.ts';
 import { exportLines, isHtml } from '../../sessions/export-sessions.ts';
 import { transcriptMarkdown } from '../../sessions/show-sessions.ts';
@@ -26,8 +28,10 @@ export const exportCommand: SlashCommand = {
       : isHtml(argument)
         ? await exportHtml(log, sessions, { env })
         : await sessionAsMarkdown(log, conversation);
-    const path = await writeNewFile(resolve(cwd, argument || defaultFileName(conversation)), text, {
-      isNamed: argument !== '',
+    const isNamed = argument !== '';
+    const given = resolve(cwd, argument || defaultFileName(conversation));
+    const path = await writeNewFile(isNamed ? await checkedPath(given, cwd) : given, text, {
+      isNamed,
     });
     print(note('dim', `Session written to ${path}.`));
   },
@@ -36,6 +40,32 @@ export const exportCommand: SlashCommand = {
 /** Returns a name for the file. The id of an imported session can contain any characters. */
 function defaultFileName({ session }: Conversation): string {
   return `millrace-${session.slice(0, shortIdLength).replaceAll(/[^A-Za-z0-9_-]/g, '_')}.md`;
+}
+
+/**
+ * Returns the real path of a file that the user named. The content of a session comes from models and tools, so it
+ * must not become a file that a program runs or uses as settings. Outside of the folder, the names of such files are
+ * not all known, so the file must have the ending of an export, and no folder on its path may be hidden.
+ */
+async function checkedPath(path: string, cwd: string): Promise<string> {
+  const [folder, here] = await Promise.all([dirname(path), cwd].map(realFolder));
+  // The error of the write names the problem.
+  if (folder === undefined || here === undefined) return path;
+  const real = join(folder, basename(path));
+  const isHere = isInside(folder, here);
+  const isExport = /\.(?:md|html?|jsonl)$/i.test(real) && !/[/\\]\./.test(real);
+  const root = isHere ? here : folder;
+  const decision = await decideChange(real, permissionPolicy({ root }), { root });
+  if (decision === 'allow' && (isHere || isExport)) return real;
+  const problem =
+    decision === 'allow'
+      ? `${real} is outside of this folder. There, /export writes only files that end with .md, .html or .jsonl, and not into hidden folders`
+      : `Programs can run ${real}, or use it as settings`;
+  throw new Error(`${problem}. Use another name.`);
+}
+
+async function realFolder(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined);
 }
 
 /**
