@@ -36,7 +36,7 @@ import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.t
 import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
-import { rulesAllow, unaskedCalls } from './unasked-calls.ts';
+import { rulesAllow, rulingFor, unaskedCalls } from './unasked-calls.ts';
 import { findUnknownTools } from './unknown-tools.ts';
 import { runUserCommand } from './user-command.ts';
 import { openWebSearch, unguardedSearch } from './web-search.ts';
@@ -325,6 +325,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     setMode: policy.setMode,
     policy: policy.current,
     allows: (call, judged) => rulesAllow(policy.approve, call, judged, allTools()),
+    reasonToAsk: async (call) => (await rulingFor(policy.approve, call, allTools()))?.reason,
     remember: policy.remember,
     forget: policy.forget,
     rememberedRules: () => readRememberedRules(options.config, options.cwd),

@@ -23,11 +23,22 @@ export async function rulesAllow(
   judged: string | undefined,
   tools: readonly Tool[],
 ): Promise<boolean> {
+  const ruling = await rulingFor(approve, call, tools);
+  return ruling?.decision === 'allow' && (judged === undefined || ruling.judged === judged);
+}
+
+type Ruling = Exclude<Awaited<ReturnType<SessionPolicy['approve']>>, string>;
+
+/** Returns the decision of the current rules about a call. Returns undefined for a call with invalid input. */
+export async function rulingFor(
+  approve: SessionPolicy['approve'],
+  call: ToolCallPart,
+  tools: readonly Tool[],
+): Promise<Ruling | undefined> {
   const checked = await checkedCall(call, tools);
-  if (checked === undefined) return false;
+  if (checked === undefined) return undefined;
   // No call runs as a result of this decision, so the session and turn can be placeholders.
-  const ruling = await decide(approve, checked, { session: sessionId('none'), turn: 0 });
-  return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
+  return decide(approve, checked, { session: sessionId('none'), turn: 0 });
 }
 
 interface UnaskedCallsOptions extends Pick<BuildOptions, 'log' | 'signal'> {
@@ -129,7 +140,11 @@ async function inputOfHooks(
   return verdict.verdict === 'stop' ? undefined : withInput(call, verdict.to);
 }
 
-async function decide(approve: SessionPolicy['approve'], call: CheckedToolCall, at: CallPlace) {
+async function decide(
+  approve: SessionPolicy['approve'],
+  call: CheckedToolCall,
+  at: CallPlace,
+): Promise<Ruling> {
   const ruling = await approve(call, at);
-  return typeof ruling === 'string' ? { decision: ruling, judged: undefined } : ruling;
+  return typeof ruling === 'string' ? { decision: ruling } : ruling;
 }

@@ -130,7 +130,10 @@ test('18.1145: attack: the confirmation gives the reason of the old command for 
   });
   const chat = new TestChat({
     ...{ tools: [bash], script: [toolCalls(['c1', 'bash', { command: 'touch a' }]), 'Done.'] },
-    approve: () => ({ decision: 'ask', reason: 'no rule allows `touch a`', judged: 'here' }),
+    approve: ({ input }) => {
+      const { command } = input as { readonly command: string };
+      return { decision: 'ask', reason: `no rule allows \`${command}\``, judged: 'here' };
+    },
   });
   await chat.send('Go');
   await chat.waitForText('no rule allows');
@@ -140,5 +143,8 @@ test('18.1145: attack: the confirmation gives the reason of the old command for 
   await chat.press('b');
   await chat.press(keys.enter);
   await chat.waitForText('Run it with this input?');
-  expect(chat.terminal.screen.split('Run it with this input?')[1]).not.toContain('no rule allows');
+  const [, confirmed] = chat.terminal.screen.split('Run it with this input?');
+  expect(confirmed).not.toContain('no rule allows `touch a`');
+  // 18.1237: the reason of the changed command is a part of its question.
+  expect(confirmed).toContain('no rule allows `touch ab`');
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '@millrace/agent';
-import { type Ids, randomIds, type SessionId } from '@millrace/core';
+import { type Ids, randomIds, type SessionId, toolCallPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
@@ -463,6 +463,8 @@ export class ChatApp implements CommandContext {
       isNumbered: this.#options.plain !== undefined,
       ...{ previews: this.#previews, otherFolder: () => this.#conversation.otherFolder },
       root: () => this.#built.policy().root,
+      reasonToAsk: async ({ id, name, input = null }) =>
+        this.#built.reasonToAsk?.(toolCallPart(id, name, input)),
       approve: (approval, how) => this.#conversation.approve(approval, how),
       ...{
         approveForSession: remembered.approveForSession,

@@ -59,6 +59,11 @@ export interface BuiltAgent {
    * the approval request showed. The rules must allow this path.
    */
   allows(call: ToolCallPart, judged: string | undefined): Promise<boolean>;
+  /**
+   * Returns the reason why the current rules ask about a call, or deny it. Returns undefined if they allow it.
+   * Undefined if the agent has no rules.
+   */
+  readonly reasonToAsk?: ((call: ToolCallPart) => Promise<string | undefined>) | undefined;
   /** The modes that the user can choose, in the order of Shift-Tab. */
   readonly modes: readonly SessionMode[];
   /** Returns the current mode. */

@@ -252,6 +252,12 @@ export class TestChat {
       ...{ extensions: options.extensions ?? noExtensions, onNotice: () => {} },
       allows: async ({ name: tool, input = {} }) =>
         this.#policy.decide({ tool, input }).decision === 'allow',
+      reasonToAsk: async (call) => {
+        const asked = { ...call, call, tool: tools[0], summary: call.name };
+        const ruling =
+          typeof approve === 'function' && (await approve(asked as never, {} as never));
+        return typeof ruling === 'object' ? ruling.reason : undefined;
+      },
       modes: offeredModes({ first: options.mode ?? 'ask', hasSandbox: true }),
       mode: () => this.#mode,
       setMode: (mode) => {

@@ -28,6 +28,8 @@ export interface ApprovalAnswersOptions {
   readonly root: () => string;
   /** Returns the rule that the answer "always" saves. Returns undefined if there is none. */
   readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
+  /** Returns the reason why the rules ask about a changed call. Default: none is shown. */
+  readonly reasonToAsk?: ((changed: PendingApproval) => Promise<string | undefined>) | undefined;
   readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
   /** Approves the call, and grants its rule for the rest of the session. */
   readonly approveForSession: (approval: PendingApproval, basis?: string) => Promise<void>;
@@ -119,29 +121,32 @@ export class ApprovalAnswers {
       const isSamePath = pathOf(input) === pathOf(approval.input);
       if (!isSamePath && approval.judged !== undefined) return otherPathText(approval);
       // The reason is about the path. A command has none, so its reason is about the old command.
-      const reason = isSamePath && pathOf(input) !== undefined ? approval.reason : undefined;
-      this.#openChanged(dialog, { ...approval, input, reason });
+      const isKept = isSamePath && pathOf(input) !== undefined;
+      this.#openChanged(dialog, { ...approval, input }, isKept);
       return undefined;
     });
   }
 
-  /** Opens the confirmation for a changed call when its preview is computed. */
-  #openChanged(dialog: ApprovalDialog, changed: PendingApproval): void {
-    const { previews, runInBackground, approve } = this.#options;
+  /**
+   * Opens the confirmation for a changed call when its preview and its reason are known. `isKept` is true if the reason
+   * of the question applies to the changed call, too.
+   */
+  #openChanged(dialog: ApprovalDialog, changed: PendingApproval, isKept: boolean): void {
+    const { previews, runInBackground, approve, reasonToAsk } = this.#options;
     const { approval } = dialog;
     const { input } = changed;
-    const open = (preview?: ChangePreview) => {
-      const request = { ...dialog, preview, approval: changed };
+    const open = (reason: string | undefined, preview?: ChangePreview) => {
+      const request = { ...dialog, preview, approval: { ...changed, reason } };
       this.#open(approval, confirmChanged(request), () =>
         this.#approve(request, (basis) => approve(approval, { input, basis })),
       );
     };
-    if (!changesFile(changed)) return open();
-    const openWithPreview = async () => {
-      const preview = await previews.renew(changed);
-      if (this.#isStillFirst(approval)) open(preview);
+    const openWhenKnown = async () => {
+      const reason = isKept ? approval.reason : await reasonToAsk?.(changed);
+      const preview = changesFile(changed) ? await previews.renew(changed) : undefined;
+      if (this.#isStillFirst(approval)) open(reason, preview);
     };
-    runInBackground(openWithPreview());
+    runInBackground(openWhenKnown());
   }
 
   /** Opens the confirmation for an answer that allows more than the shown call. */
