@@ -21,17 +21,21 @@ export class ReceivedBodies {
   /** Counts a body of a restricted caller until `release` is called. `onBytes` throws if it exceeds the limit. */
   receive(restricted: string): { readonly onBytes: OnBytes; readonly release: () => void } {
     let own = 0;
-    const add = (bytes: number) => {
-      const all = (this.#bytes.get(restricted) ?? 0) + bytes;
-      if (all > this.#maxBytes) throw tooManyBytes();
-      own += bytes;
-      this.#bytes.set(restricted, all);
-    };
     const release = () => {
       const left = (this.#bytes.get(restricted) ?? 0) - own;
       own = 0;
       if (left > 0) this.#bytes.set(restricted, left);
       else this.#bytes.delete(restricted);
+    };
+    const add = (bytes: number) => {
+      const all = (this.#bytes.get(restricted) ?? 0) + bytes;
+      if (all > this.#maxBytes) {
+        // The parts of other bodies can follow before the caller of this function releases the refused body.
+        release();
+        throw tooManyBytes();
+      }
+      own += bytes;
+      this.#bytes.set(restricted, all);
     };
     return { onBytes: add, release };
   }
