@@ -1,4 +1,4 @@
-import { otherMachine, partialSettings, quietSettings } from './quiet-config.ts';
+import { isUsualSubsection, otherMachine, partialSettings, quietSettings } from './quiet-config.ts';
 
 /**
  * Harmless sections and settings of a git configuration. They never make git run a program, use the network,
@@ -64,6 +64,7 @@ export function isHarmlessGitConfig(
       subsection = header[2] ?? '';
       known = settingsOf(section, more);
       if (section === 'remote') used.add(subsection);
+      if (header[2] !== undefined && !isUsualSubsection(section, header[2])) return false;
       return known !== undefined;
     }
     const [, key = '', value = ''] =

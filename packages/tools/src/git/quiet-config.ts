@@ -8,10 +8,29 @@ const words = (keys: string) => Object.fromEntries(keys.split(/\s+/).map((key) =
 
 /**
  * An address or a path. For an address with `::` or an unknown scheme, git starts a program that is named after
- * the scheme. Git could read a path that begins with `-` as an option.
+ * the scheme. Git could read a path that begins with `-` as an option, and it removes spaces around a value.
  */
 const address =
-  /^(?!-)(?!.*::)(?:(?:https?|ssh|git|git\+ssh|ssh\+git|file|ftps?):\/\/.*|(?!\w[\w+.-]*:\/\/).+)$/;
+  /^(?![- \t])(?!.*(?:::|[ \t]$))(?:(?:https?|ssh|git|git\+ssh|ssh\+git|file|ftps?):\/\/.*|(?!\w[\w+.-]*:\/\/).+)$/;
+
+/**
+ * A name that git accepts as a part of a reference, without a `-` at its start. Git passes the name of a remote to
+ * `git fetch`, which reads a name with `-` at its start as an option.
+ */
+const refName =
+  /^(?![-./])(?!.*(?:\.\.|\/[/.]|@\{|\.lock(?:\/|$)|[./]$))(?:(?![~^:?*[\\"])[!-~\u0080-\uffff])+$/;
+
+/** The forms of the subsections. Git refuses `..` in the name of a submodule, because the name is a path. */
+const subsections: Readonly<Record<string, RegExp>> = {
+  remote: refName,
+  branch: refName,
+  submodule: /^(?![- ])(?!(?:.*\/)?\.\.(?:\/|$))(?!.* $)[ -~\u0080-\uffff]+$/,
+};
+
+/** True if a section with a subsection has a name that git itself writes. The section is in lower case. */
+export function isUsualSubsection(section: string, name: string): boolean {
+  return Object.hasOwn(subsections, section) && subsections[section]?.test(name) === true;
+}
 
 /**
  * Matches an address on a different machine, such as `https://host/a` or `git@host:a`. An address that does
@@ -39,7 +58,7 @@ export const quietSettings: Settings = {
     pushurl: address,
     fetch: anyText,
     tagopt: /^--(?:no-)?tags$/,
-    'gh-resolved': /^[\w./-]+$/,
+    'gh-resolved': /^\w[\w./-]*$/,
     ...words('prune prunetags mirror'),
   },
   'branch *': {
@@ -86,7 +105,7 @@ export const quietSettings: Settings = {
  * missing. This can happen even in `git status` of the outer repository.
  */
 export const partialSettings: Settings = {
-  extensions: { partialclone: /^[\w./-]+$/ },
+  extensions: { partialclone: /^\w[\w./-]*$/ },
   // For git, a remote with a filter is the remote of a partial clone, even without `promisor`.
   'remote *': { promisor: word, partialclonefilter: /^[\w:=.+%/-]+$/, url: otherMachine },
 };
@@ -161,7 +180,9 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
     const header = /^\[([A-Za-z]+)(?: "([^"\\]*)")?\]$/.exec(line);
     if (header !== null) {
       subsection = header[2];
-      section = `${(header[1] ?? '').toLowerCase()}${subsection === undefined ? '' : ' *'}`;
+      const name = (header[1] ?? '').toLowerCase();
+      section = subsection === undefined ? name : `${name} *`;
+      if (subsection !== undefined && !isUsualSubsection(name, subsection)) return false;
       return Object.hasOwn(quietSettings, section);
     }
     const [, name = '', plain, quoted] = settingLine.exec(withoutEscapes(line)) ?? [];

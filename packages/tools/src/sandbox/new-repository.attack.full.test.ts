@@ -65,6 +65,11 @@ const attacks: readonly Attack[] = [
     command: `git init -q sub; mkdir -p sub/.git/hooks; cp evil.sh sub/.git/hooks/post-index-change; (cd sub; echo a > a; git ${identity} add a)`,
     in: 'sub',
   },
+  {
+    title: '18.1260: a remote whose name is an option',
+    command: `git init -q sub; cd sub; ${commit}; printf '[remote "--upload-pack=../evil.sh; git-upload-pack"]\\n\\turl = .\\n[remote "origin"]\\n\\turl = .\\n' >> .git/config`,
+    in: 'sub',
+  },
 ];
 
 /** Creates a repository with a program that leaves a trace outside of the workspace. */
@@ -84,7 +89,12 @@ function prepare({ write, workspace, outside }: AttackedAgent): void {
 function runGitAsUser(folder: string): void {
   // The test checks only the trace in `outside`. It does not matter whether git can read the repository.
   const options = { cwd: folder, stdio: 'ignore' } as const;
-  for (const words of [['status'], ['update-index', '--refresh'], ['add', '-A']])
+  for (const words of [
+    ['status'],
+    ['update-index', '--refresh'],
+    ['add', '-A'],
+    ['fetch', '--all'],
+  ])
     try {
       execFileSync('git', ['-c', 'safe.directory=*', ...words], options);
     } catch {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { endsByItself } from '../../../../core/src/testing/ends-by-itself.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { isHarmlessGitConfig } from '../git-config.ts';
 import { isQuietGitConfig } from '../quiet-config.ts';
 import { RepositorySearch } from './repository-search.ts';
 import { riskOfGit } from './settings-risk.ts';
@@ -75,6 +76,54 @@ test.for([
   expect(await riskOf(config)).toContain('settings that are not known to be harmless');
 });
 
+const section = (kind: string, name: string, line = 'url = .') =>
+  `[${kind} "${name}"]\n\t${line}\n`;
+
+test.for([
+  ...[
+    '--upload-pack=touch x; git-upload-pack',
+    '-x',
+    '',
+    ' ',
+    'a b',
+    'a:b',
+    'a..b',
+    '.a',
+    'a/',
+    '/a',
+  ].map((name) => ['a remote', name, section('remote', name)] as const),
+  ...['a\tb', 'a@{b', 'a*', 'a.lock', 'a//b', '~a', 'ext::x'].map(
+    (name) => ['a remote', name, section('remote', name)] as const,
+  ),
+  ['a branch', '--exec=x', section('branch', '--exec=x', 'merge = a')],
+  ...['-x', ' -x', '', '..', 'a/../../b', '../b', 'b '].map(
+    (name) => ['a submodule', name, section('submodule', name)] as const,
+  ),
+  ['an option after spaces', '', remote('  --x')],
+  ['an option after a tab', '', remote('\t--x')],
+  ['an unknown kind after spaces', '', remote('  x://y')],
+  ['a value with a space at its end', '', remote('"a "')],
+  ['a quoted option after a space', '', remote('" --x"')],
+  ['a remote of a branch after spaces', '', section('branch', 'a', 'remote =  --upload-pack=x')],
+] as const)('18.1260: attack: a command leaves settings with %s %j', async ([, , config]) => {
+  expect(await riskOf(config)).toContain('settings that are not known to be harmless');
+});
+
+test.for([
+  ['', true],
+  ['--upload-pack=touch x; git-upload-pack', false],
+  ['-x', false],
+  ['a b', false],
+  ['fork/é@1', true],
+] as const)(
+  '18.1260: attack: a rule allows git fetch with a remote named %j',
+  ([name, isHarmless]) => {
+    const url = 'url = https://example.com/a.git';
+    const config = name === '' ? '[user]\n\tname = a\n' : section('remote', name, url);
+    expect(isHarmlessGitConfig(config, { connects: true })).toBe(isHarmless);
+  },
+);
+
 const sparse = '[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = true\n';
 
 test.for([
@@ -136,6 +185,10 @@ test('settings that git itself writes stay', async () => {
   git('-C', 'two', ...file, 'submodule', '--quiet', 'add', '-b', 'main', join(root, 'one'), 'in');
   git('-C', 'two', 'remote', 'add', '--mirror=fetch', '--tags', 'b', 'git@example.com:a/b.git');
   git('-C', 'two', 'branch', 'c', '--track');
+  git('-C', 'two', 'config', 'submodule.b c.url', '../b c');
+  git('-C', 'two', 'remote', 'add', 'o/ü@x+1', 'https://example.com/a b.git');
+  git('-C', 'two', 'branch', '-q', '--track', 'fix/#12-(x)é@', 'main');
+  git('-C', 'two', ...file, 'submodule', '--quiet', 'add', join(root, 'one'), 'lib/b.d');
   git('-C', 'two', 'config', 'branch.c.description', 'a # b');
   git('-C', 'two', 'config', 'branch.main.description', ' "a" \\ b\\');
   git('-C', 'two', 'config', 'user.name', 'A "B" C');
