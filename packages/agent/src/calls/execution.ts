@@ -7,7 +7,6 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
-import { getLayered } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, ToolContext, ToolNotice } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
@@ -144,10 +143,9 @@ export function toolContextOf(
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
     ...{ judged, basis, blobs: settings.log.blobs, sessionState: () => journal.state },
-    isWithheld: (item) => {
-      const { withheld, replaced } = journal.loop.inputs;
-      return withheld.has(item) || getLayered(replaced, item) !== undefined;
-    },
+    // The code loads on demand, because few tools read earlier results.
+    isWithheld: async (item) =>
+      (await import('../guardrails/withheld-items.ts')).isWithheld(settings, journal, item),
     notify: (notice) => sendNotice(notice, settings.log, session),
     recordFileChange: ({ path, before, after, scope }) => {
       const versions = {

@@ -214,11 +214,11 @@ export interface ToolContext<Context = unknown> {
   /** Returns the state of the session, with its items. Undefined if the tool runs outside of an agent. */
   readonly sessionState?: (() => FoldState) | undefined;
   /**
-   * Returns true if an input guardrail stopped or changed the item. The state of the session contains its original
-   * content, but a result must not bring this content back to the model. Undefined if the tool runs outside of an
-   * agent.
+   * Resolves with true if an input guardrail stopped or changed the item, or if the item stands after the answer with this
+   * call, so that no guardrail has checked it. The state of the session contains the original content, but a result
+   * must not bring this content to the model. Undefined if the tool runs outside of an agent.
    */
-  readonly isWithheld?: ((item: ItemId) => boolean) | undefined;
+  readonly isWithheld?: ((item: ItemId) => Promise<boolean>) | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
 }

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
-import { toolCall } from '@millrace/providers/scripted';
+import { transcript } from '@millrace/core';
+import { snapshot } from '@millrace/log';
+import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { createTestAgent, session } from '../testing/test-agent.ts';
+import { handOff } from '../tool/agent-tools.ts';
 import { clientTool } from '../tool/client-tool.ts';
 import { readOutputTool } from '../tool/read-output.ts';
 import { inputGuardrail } from './define-guardrail.ts';
@@ -111,3 +116,68 @@ test.each([
     expect((await agent.replay(session)).divergence).toBeUndefined();
   },
 );
+
+test.each([
+  ['stops', { verdict: 'stop', reason: 'refused' }],
+  ['changes', { verdict: 'change', to: 'Read the rest.' }],
+] as const)(
+  '18.1290: attack: the model reads an output in the same answer, before a guardrail %s it',
+  async (_, verdict) => {
+    const output = long('magic');
+    const guardrail = inputGuardrail({
+      name: 'calm',
+      check: ({ text }) => (text.includes('magic') ? verdict : 'pass'),
+    });
+    const hash = createHash('sha256').update(output).digest('hex');
+    const { agent, end, provider, log } = createTestAgent(
+      [[toolCall('look', {}, 'c1'), toolCall('read_output', { output: hash }, 'c2')], 'Done.'],
+      {
+        ...{ tools: [look, readOutputTool()], guardrails: [guardrail], whileAsking: 'park' },
+        approve: ({ name }) => (name === 'read_output' ? 'ask' : 'allow'),
+      },
+    );
+    await end(agent.run('Hi', { session }));
+    await agent.provideToolResult(session, 'c1', { output });
+    await end(agent.resume(session));
+    await agent.approve(session, 'c2');
+    await end(agent.resume(session));
+    expect(JSON.stringify(transcript(await snapshot(log, session)))).toContain(
+      'There is no output',
+    );
+    const sent = JSON.stringify(provider.requests.map(({ request }) => request.items));
+    expect(sent).not.toContain('magic');
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  },
+);
+
+test('18.1291: attack: an agent reads a covered output of a client, which the guardrails of an earlier agent passed', async () => {
+  const output = long('magic');
+  const hash = createHash('sha256').update(output).digest('hex');
+  const next = scriptedProvider([toolCall('read_output', { output: hash }, 'c3'), 'I see.']);
+  const check: Check = ({ text }) =>
+    text.includes('magic') ? { verdict: 'stop', reason: 'refused' } : 'pass';
+  const other = createAgent({
+    ...{ name: 'other', provider: next, tools: [readOutputTool()] },
+    guardrails: [inputGuardrail({ name: 'calm', check })],
+  });
+  const { agent, end, log } = createTestAgent(
+    [
+      ...[toolCall('look', {}, 'c1'), 'One.', 'Two.', 'Three.', 'Four.', 'A summary'],
+      toolCall('transfer_to_other', {}, 'c2'),
+    ],
+    {
+      ...{ name: 'first', whileAsking: 'park' },
+      tools: [look, handOff({ to: other, description: 'Other' })],
+    },
+  );
+  await end(agent.run('Hi', { session }));
+  await agent.provideToolResult(session, 'c1', { output });
+  await end(agent.resume(session));
+  for (const input of ['a', 'b', 'c']) await end(agent.run(input, { session }));
+  await submitCommand(log, session, { type: 'compact' });
+  const { reason, text } = await end(agent.run('d', { session }));
+  expect([reason, text]).toEqual(['stop', 'I see.']);
+  const sent = JSON.stringify(next.requests.map(({ request }) => request.items));
+  expect(sent).toContain('There is no output');
+  expect(sent).not.toContain('magic');
+});

@@ -1,4 +1,4 @@
-import { type FoldState, findLast, type Part } from '@millrace/core';
+import { type FoldState, type Part, toArray } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isFullOutput } from '../calls/clipped-result.ts';
 import type { ToolContext, ToolOutput } from '../contract/tool.ts';
@@ -87,7 +87,7 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
         return read;
       }
       // The store also has the blobs of other sessions, which this session must not read.
-      if (sessionState !== undefined && !hasOutput(sessionState(), output, isWithheld))
+      if (sessionState !== undefined && !(await hasOutput(sessionState(), output, isWithheld)))
         throw new Error(`There is no output ${output}.`);
       const end = start + Math.min(length, maxBytes);
       const bytes = await blobs.slice(output, start, end);
@@ -102,21 +102,19 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
 }
 
 /** Returns true if a result that the model may read was clipped, and this blob has its full text. */
-function hasOutput(
+async function hasOutput(
   { items }: FoldState,
   hash: string,
-  isWithheld: ToolContext['isWithheld'] = () => false,
-): boolean {
+  isWithheld: ToolContext['isWithheld'] = async () => false,
+): Promise<boolean> {
   const isIt = (part: Part | undefined) =>
     part?.kind === 'tool_result' &&
     (part.attachments ?? []).some(
       (one) => one.source.type === 'blob' && one.source.hash === hash && isFullOutput(one, part),
     );
-  const found = findLast(
-    items,
-    ({ id, parts }) => parts.some(({ part }) => isIt(part)) && !isWithheld(id),
-  );
-  return found !== undefined;
+  for (const { id, parts } of toArray(items))
+    if (parts.some(({ part }) => isIt(part)) && !(await isWithheld(id))) return true;
+  return false;
 }
 
 const byteCount = { type: 'integer', minimum: 0 } as const;
