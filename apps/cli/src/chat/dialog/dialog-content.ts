@@ -42,7 +42,8 @@ function fullLines(
   dialog: ApprovalDialog | ConfirmDialog | QuestionDialog,
 ): readonly string[] {
   const isCall = dialog.type === 'approval';
-  const lines = isCall ? requestContent(look, dialog, true) : dialogContent(look, dialog);
+  const drawing = { titleLook: look, isFull: true };
+  const lines = isCall ? requestContent(look, dialog, drawing) : dialogContent(look, dialog);
   const title = dialogTitle(look, isCall ? { ...dialog, others: 0 } : dialog);
   const end = lines.length === 0 ? [] : [withTone(look, 'dim', '  (end)')];
   return [...title, ...lines, ...end];
@@ -83,7 +84,9 @@ function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readon
   const isSameCall = before?.clipped === clipped && before?.folder === folder;
   if (before !== undefined && isSameLook && isSameCall) return before.lines;
   const lines =
-    dialog.type === 'confirm' ? confirmContent(look, dialog) : requestContent(look, dialog, false);
+    dialog.type === 'confirm'
+      ? confirmContent(look, dialog)
+      : requestContent(look, dialog, { titleLook: look });
   linesCache.set(key, { look, clipped, folder, lines });
   return lines;
 }
@@ -91,32 +94,44 @@ function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readon
 function confirmContent(look: Look, { rule, scope, requests }: ConfirmDialog): readonly string[] {
   const about = rule === undefined ? [] : markedLines(look, revealHidden(rule));
   const alone = requests.length === 1;
-  const calls = requests.flatMap((request, index) => [
-    ...(alone ? dialogTitle(look, { ...request, others: 0 }) : numbered(look, request, index + 1)),
-    ...requestContent(look, { ...request, others: 0 }, false),
-  ]);
+  const calls = requests.flatMap((request, index) =>
+    listedRequest(look, request, alone ? '' : `${index + 1}. `),
+  );
   const meaning = scope === undefined ? [] : factRows(look, `It allows ${scope}.`);
   return [...about, ...meaning, ...calls];
 }
 
-function numbered(look: Look, request: ApprovalDialog, number: number): readonly string[] {
-  const width = Math.max(1, look.width - `${number}. `.length);
-  const title = dialogTitle({ ...look, width }, { ...request, others: 0 });
-  return title.map((line) => `${number}. ${line}`);
+/** Returns one request of a list, with its number before its title. */
+function listedRequest(look: Look, listed: ApprovalDialog, number: string): readonly string[] {
+  const request = { ...listed, others: 0 };
+  const titleLook = { ...look, width: Math.max(1, look.width - number.length) };
+  const title = dialogTitle(titleLook, request).map((line) => number + line);
+  return [...title, ...requestContent(look, request, { titleLook })];
+}
+
+interface RequestDrawing {
+  /** The look of the title above the content. The content shows the command or path that does not fit into this title. */
+  readonly titleLook: Look;
+  /** True if the content shows a command in any case. Default: false. */
+  readonly isFull?: boolean | undefined;
 }
 
 /**
  * Returns the lines for the command, the change or the input of one request. They start with the facts that the
  * input does not show, for example why the call needs an approval.
  */
-function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
+function requestContent(
+  look: Look,
+  dialog: ApprovalDialog,
+  drawing: RequestDrawing,
+): readonly string[] {
   const { folder, approval, preview } = dialog;
   const place = factLines(look, 'dim', otherPlace(dialog));
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
   const about = folder === undefined ? [] : markedLines(look, where);
   const reason = factLines(look, 'dim', approval.reason);
   const problem = factLines(look, 'bad', preview?.problem);
-  return [...problem, ...reason, ...about, ...place, ...callContent(look, dialog, isFull)];
+  return [...problem, ...reason, ...about, ...place, ...callContent(look, dialog, drawing)];
 }
 
 /**
@@ -141,10 +156,14 @@ function factRows(look: Look, fact: string): readonly string[] {
   return markedLine(look, revealHidden(fact).replaceAll('\n', ' ⏎ '), '  ');
 }
 
-function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
+function callContent(
+  look: Look,
+  dialog: ApprovalDialog,
+  { titleLook, isFull = false }: RequestDrawing,
+): readonly string[] {
   const { approval, preview } = dialog;
   const { name, input } = approval;
-  const subject = clippedSubject(look, dialog);
+  const subject = clippedSubject(titleLook, dialog);
   const clipped = subject === undefined ? undefined : revealHidden(subject);
   const fields = fieldsOf(input);
   // A shortened preview does not show the whole change. In this case, the lines come from the input
