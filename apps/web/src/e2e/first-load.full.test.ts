@@ -8,7 +8,7 @@ import { builtPage } from './testing/built-page.ts';
  * The largest size of the scripts, the style sheets and the language that the page loads before it shows a
  * chat: compressed with gzip, in bytes. Before you raise it, look for code that can load on demand.
  */
-const limit = 112_500;
+const limit = 113_000;
 
 test('22.7: the first load of the page stays small', () => {
   const folder = builtPage();

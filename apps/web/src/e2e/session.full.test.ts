@@ -82,8 +82,9 @@ describeInChromium()('a session on the page', () => {
     await tab.waitForText('END');
     const live = await tab.transcript.innerText();
     await tab.page.reload();
-    await tab.waitForText('END');
-    expect(await tab.transcript.innerText()).toBe(live);
+    // The notice about the interrupted run is drawn after the messages.
+    const shown = () => tab.transcript.innerText();
+    await expect.poll(shown, { timeout: patientMs(20_000) }).toBe(live);
     expect(await visitor.allFaults()).toEqual([]);
   });
 
