@@ -88,8 +88,8 @@ const wrapped = '  ↳ ';
 /**
  * Wraps a text to the width of the window. Lines with content of the project are indented, and only sentences of the
  * question are not. If the window breaks an indented line, its further rows have a mark, so no row of the content can
- * look like a sentence of the question. One cell stays free for the cursor, so that the terminal does not break a word
- * or the choices.
+ * look like a sentence of the question. A row that continues after a space shows this space. One cell stays free for the
+ * cursor, so that the terminal does not break a word or the choices.
  */
 function linesOf(text: string, { columns }: AskHost['stdout']): readonly string[] {
   const lines = printable(text).split('\n');
@@ -99,10 +99,11 @@ function linesOf(text: string, { columns }: AskHost['stdout']): readonly string[
 }
 
 function wrapLine(line: string, width: number): readonly string[] {
-  if (cellWidth(line) <= width || !line.startsWith('  '))
-    return wrapCells(line, Math.max(1, width));
-  const rows = wrapCells(line, Math.max(1, width - cellWidth(wrapped)));
-  return rows.map((row, index) => (index === 0 ? row : wrapped + row));
+  const [margin] = /^ {2}(?:│ )?/.exec(line) ?? [];
+  if (cellWidth(line) <= width || margin === undefined) return wrapCells(line, Math.max(1, width));
+  const room = Math.max(1, width - cellWidth(wrapped));
+  const rows = wrapCells(line.slice(margin.length), room, { showsSpaces: true });
+  return rows.map((row, index) => (index === 0 ? margin : wrapped) + row);
 }
 
 function moreHint(left: number): string {

@@ -108,7 +108,7 @@ async function shownQuestion(widthOf?: (character: string) => number): Promise<s
 }
 
 test('18.1061: attack: characters of other widths hide or overwrite lines of a question', async () => {
-  const compact = (screen: string) => screen.replaceAll(/[\s│↳]/g, '');
+  const compact = (screen: string) => screen.replaceAll(/[\s│↳␣]/g, '');
   const assumed = await shownQuestion();
   expect(compact(assumed)).toContain(compact(revealHidden(`$ echo ${everyText}; touch ran`)));
   expect(await shownQuestion(modelTerminal(true))).toBe(assumed);

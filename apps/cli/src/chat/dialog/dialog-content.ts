@@ -6,6 +6,7 @@ import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../c
 import {
   diffBody,
   inputDiff,
+  marginOf,
   markedLine,
   markedLines,
   replaceAllNotes,
@@ -196,7 +197,10 @@ function callContent(
   if (isPathAlone(name, fields)) return path;
   const json = revealHidden(JSON.stringify(input, null, 2));
   // The line breaks of JSON have no meaning, so a screen reader reads no numbers for them.
-  const shown = look.isPlain === true ? wrapText(look, json, '  ') : markedLines(look, json);
+  const shown =
+    look.isPlain === true
+      ? json.split('\n').flatMap((line) => markedLine(look, line, marginOf(look)))
+      : markedLines(look, json);
   return [...path, ...shown];
 }
 

@@ -101,7 +101,7 @@ test('18.1231: attack: a window of any width hides where a line of a command sta
           if (row.startsWith(mark)) lines.push(`${lines.pop()}${row.slice(4)}`);
           else lines.push(row.startsWith('  │ ') ? row.slice(4) : `?${row}`);
         }
-        const compact = (line: string) => line.replaceAll(' ', '');
+        const compact = (line: string) => line.replaceAll(/[ ␣]/g, '');
         const expected = revealHidden(`$ ${command}`).split('\n');
         expect(lines.map(compact)).toEqual(expected.map(compact));
       },

@@ -34,7 +34,7 @@ function listOf(call: ApprovalDialog, position: number, width: number, isPlain: 
   return content
     .map(withoutStyles)
     .join('')
-    .replaceAll(/[│↳\s]/g, '');
+    .replaceAll(/[│↳␣\s]/g, '');
 }
 
 const calls = [

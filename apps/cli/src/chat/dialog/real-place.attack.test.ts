@@ -47,7 +47,7 @@ function shownUntilRead(dialog: Dialog, width: number, room: number): string {
     read.scroll(1);
   }
   expect(read.isComplete).toBe(true);
-  return seen.join('').replaceAll(/[│↳\s]/g, '');
+  return seen.join('').replaceAll(/[│↳␣\s]/g, '');
 }
 
 const redirected: readonly (readonly [string, Asked, string])[] = [

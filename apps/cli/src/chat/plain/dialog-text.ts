@@ -9,6 +9,8 @@ import { clipText, type Look } from '../render/look.ts';
 interface DialogText {
   /** All lines of the question, its content and its numbered choices. */
   readonly lines: readonly string[];
+  /** The line about the keys, which follows the other lines. */
+  readonly hint: string;
   readonly view: ContentView;
 }
 
@@ -36,10 +38,10 @@ function textOf(
     ...dialogTitle(look, dialog),
     ...content,
     ...list.items.map((_, index) => choiceText(look, list, index)),
-    dialog.type === 'pick' ? pickHint(dialog.pick) : clipText(keyHint(list), look.width),
   ];
   return {
     lines,
+    hint: dialog.type === 'pick' ? pickHint(dialog.pick) : clipText(keyHint(list), look.width),
     view: {
       ...{ key: dialogKey(dialog), content, from: 0, to: content.length },
       isTooNarrow: !isPick && dialog.type !== 'question' && columns < minColumns,

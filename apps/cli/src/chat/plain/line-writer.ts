@@ -1,5 +1,6 @@
 import { cellWidth, isSingleCells } from '../../text/cells/cell-width.ts';
 import { wrapCells } from '../../text/cells/clip-text.ts';
+import type { WrapOptions } from '../../text/cells/wrap-spans.ts';
 import { TerminalText, writeText } from '../../text/terminal/terminal-gate.ts';
 import type { Terminal } from '../contract/chat-options.ts';
 
@@ -28,14 +29,11 @@ export class LineWriter {
     return this.#open;
   }
 
-  /**
-   * Writes lines that our own code painted. The terminal breaks no word, because screen readers read rows. `hang` is
-   * the further indent of the rows after the first one. Default: none.
-   */
-  lines(lines: readonly string[], hang = ''): void {
+  /** Writes lines that our own code painted. The terminal breaks no word, because screen readers read rows. */
+  lines(lines: readonly string[], options?: RowOptions): void {
     if (lines.length === 0) return;
     this.close();
-    const rows = lines.flatMap((line) => wrapLine(line, this.columns, hang));
+    const rows = lines.flatMap((line) => wrapLine(line, this.columns, options));
     this.#write(TerminalText.painted(rows.map((row) => `${row}\n`).join('')));
   }
 
@@ -72,11 +70,20 @@ export class LineWriter {
   }
 }
 
+interface RowOptions extends WrapOptions {
+  /** The further indent of the rows after the first one. Default: none. */
+  readonly hang?: string | undefined;
+}
+
 /** Breaks a line between words. The rows keep the indent of the line. */
-function wrapLine(line: string, columns: number, hang: string): readonly string[] {
+function wrapLine(
+  line: string,
+  columns: number,
+  { hang = '', ...options }: RowOptions = {},
+): readonly string[] {
   const [indent = ''] = /^ */.exec(line) ?? [];
   const room = columns - indent.length - hang.length;
-  if (room < 1) return wrapCells(line, columns);
-  const rows = wrapCells(line.slice(indent.length), room);
+  if (room < 1) return wrapCells(line, columns, options);
+  const rows = wrapCells(line.slice(indent.length), room, options);
   return rows.map((row, index) => indent + (index === 0 ? '' : hang) + row);
 }

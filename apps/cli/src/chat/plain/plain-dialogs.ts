@@ -71,12 +71,14 @@ export class PlainDialogs {
     }
     if (this.#isPreviewDue(dialog)) return;
     const { look } = display;
-    const { lines, view } = dialogText(look, dialog, { list, columns: this.#options.out.columns });
+    const { columns } = this.#options.out;
+    const { lines, hint, view } = dialogText(look, dialog, { list, columns });
     const text = view.content.join('\n') + lines[0] + list.items.length;
     const isSame = before?.key === view.key && before.text === text;
     const promptLength = this.#options.promptLength();
     if (!isSame || isOthers) {
-      withLargestWidths(() => this.#options.out.lines(lines, hang));
+      withLargestWidths(() => this.#options.out.lines(lines, { hang, showsSpaces: true }));
+      withLargestWidths(() => this.#options.out.lines([hint], { hang }));
       this.#dialog = {
         key: view.key,
         text,
@@ -117,6 +119,6 @@ export class PlainDialogs {
     if (before.selected === selected && wasTicked === ticked?.has(selected)) return;
     const { look } = this.#options.app.display;
     const tick = ticked !== undefined && !ticked.has(selected) ? ', not ticked' : '';
-    this.#options.out.lines([`${choiceText(look, list, selected)}${tick}`], hang);
+    this.#options.out.lines([`${choiceText(look, list, selected)}${tick}`], { hang });
   }
 }

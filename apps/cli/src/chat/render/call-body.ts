@@ -1,8 +1,8 @@
 import type { JsonValue } from '@millrace/core';
 import { readTodo } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import { clipLines } from '../../text/cells/clip-text.ts';
-import { printable, withoutStyles } from '../../text/cells/printable.ts';
+import { clipLines, wrapCells } from '../../text/cells/clip-text.ts';
+import { expandTabs, printable, withoutStyles } from '../../text/cells/printable.ts';
 import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
 import { openHead } from '../../text/diff/parse-diff.ts';
 import type { CardResult, ToolCard } from '../contract/tool-card.ts';
@@ -37,15 +37,18 @@ export function markedLines(look: Look, text: string): readonly string[] {
   return shown.flatMap((line) => markedLine(look, line, marginOf(look)));
 }
 
-/** Wraps one line of untrusted text. The mark in the margin is on all rows after the first one. */
+/**
+ * Wraps one line of untrusted text. The mark in the margin is on all rows after the first one. A row that
+ * continues after a space shows this space, because otherwise two arguments could look like one path that is cut. In the
+ * plain mode, the screen wraps the line.
+ */
 export function markedLine(look: Look, line: string, margin: string): readonly string[] {
-  const whole = wrapText(look, line, margin);
-  if (look.isPlain === true || whole.length === 1) return whole;
+  const text = expandTabs(printable(line));
+  if (look.isPlain === true || cellWidth(margin + text) <= look.width) return [margin + text];
   const mark = `  ${look.theme.symbols.wrapped} `;
-  const width = Math.max(1, look.width - Math.max(cellWidth(margin), cellWidth(mark)));
-  return wrapText({ ...look, width }, line).map(
-    (row, index) => (index === 0 ? margin : mark) + row,
-  );
+  const width = look.width - Math.max(cellWidth(margin), cellWidth(mark));
+  const rows = wrapCells(text, Math.max(1, width), { showsSpaces: true });
+  return rows.map((row, index) => (index === 0 ? margin : mark) + row);
 }
 
 /** Draws the lines below the title of a finished call. */

@@ -71,7 +71,7 @@ export function secondsOf(screen: string): number {
 
 /** Removes line breaks and margins, because they depend on the width. */
 export function withoutLayout(text: string): string {
-  return text.replaceAll(/[\s│↳]+/g, ' ').trim();
+  return text.replaceAll(/[\s│↳␣]+/g, ' ').trim();
 }
 
 export function countOf(text: string, wanted: string): number {

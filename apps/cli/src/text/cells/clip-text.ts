@@ -1,14 +1,14 @@
 import { plain } from '../theme/style.ts';
 import { cellWidth, isSingleCells } from './cell-width.ts';
 import { paintLine, parseAnsi, type Span } from './span.ts';
-import { clipSpans, wrapSpans } from './wrap-spans.ts';
+import { clipSpans, type WrapOptions, wrapSpans } from './wrap-spans.ts';
 
 /**
  * Wraps a text into lines of a maximum width. The text may contain styles. Each resulting line sets
  * its own styles.
  */
-export function wrapCells(text: string, cells: number): readonly string[] {
-  return wrapSpans(parseAnsi(text), cells).map(paintLine);
+export function wrapCells(text: string, cells: number, options?: WrapOptions): readonly string[] {
+  return wrapSpans(parseAnsi(text), cells, options).map(paintLine);
 }
 
 /**

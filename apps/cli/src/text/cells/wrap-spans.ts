@@ -4,17 +4,33 @@ import type { Line, Span } from './span.ts';
 /** Matches a newline, a run of spaces, or a word. */
 const textRun = /\n| +|[^ \n]+/g;
 
+export interface WrapOptions {
+  /**
+   * True if a space at a break is shown as `␣` at the start of the next line, so that it looks different from a cut
+   * inside of a word. A `␣` in the text is shown as its code. Default: false.
+   */
+  readonly showsSpaces?: boolean | undefined;
+}
+
+/** The picture of a space at a break. */
+const visibleSpace = '␣';
+const visibleSpaceCode = '‹U+2423›';
+
 /**
  * Wraps text into lines of a maximum width. Lines break at spaces and next to wide characters. A
- * space at a break is dropped. A word that is wider than a line is cut.
+ * space at a break is dropped, unless it is shown. A word that is wider than a line is cut.
  */
-export function wrapSpans(spans: Iterable<Span>, cells: number): readonly Line[] {
-  const wrap = new LineWrapper(Math.max(1, cells));
+export function wrapSpans(
+  spans: Iterable<Span>,
+  cells: number,
+  { showsSpaces = false }: WrapOptions = {},
+): readonly Line[] {
+  const wrap = new LineWrapper(Math.max(1, cells), showsSpaces);
   for (const span of spans) {
     for (const [run] of span.text.matchAll(textRun)) {
       if (run === '\n') wrap.newline();
       else if (run.startsWith(' ')) wrap.addSpace({ ...span, text: run });
-      else addWord(wrap, span, run);
+      else addWord(wrap, span, showsSpaces ? run.replaceAll(visibleSpace, visibleSpaceCode) : run);
     }
   }
   return wrap.end();
@@ -41,6 +57,7 @@ function addWord(wrap: LineWrapper, span: Span, run: string): void {
 
 class LineWrapper {
   readonly #cells: number;
+  readonly #showsSpaces: boolean;
   readonly #lines: Line[] = [];
   #line: Span[] = [];
   #used = 0;
@@ -48,8 +65,9 @@ class LineWrapper {
   #word: Span[] = [];
   #wordWidth = 0;
 
-  constructor(cells: number) {
+  constructor(cells: number, showsSpaces: boolean) {
     this.#cells = cells;
+    this.#showsSpaces = showsSpaces;
   }
 
   addLetters(span: Span, width: number): void {
@@ -70,16 +88,21 @@ class LineWrapper {
   }
 
   endWord(): void {
-    const word = this.#word;
+    let [word, width] = [this.#word, this.#wordWidth];
     if (word.length === 0) return;
-    const width = this.#wordWidth;
     this.#word = [];
     this.#wordWidth = 0;
-    const gap = this.#space?.text.length ?? 0;
+    const space = this.#space;
+    const gap = space?.text.length ?? 0;
     if (this.#used + gap + width <= this.#cells) {
-      if (this.#space !== undefined) this.#line.push(this.#space);
+      if (space !== undefined) this.#line.push(space);
       this.#put(word, gap + width);
       return;
+    }
+    if (space !== undefined && this.#showsSpaces) {
+      const isIndent = this.#used === 0 && gap < this.#cells;
+      const text = isIndent ? space.text : visibleSpace.repeat(gap);
+      [word, width] = [[{ ...space, text }, ...word], cellWidth(text) + width];
     }
     if (this.#used > 0) this.#endLine();
     this.#space = undefined;
