@@ -27,9 +27,9 @@ const subsections: Readonly<Record<string, RegExp>> = {
   submodule: /^(?![- ])(?!(?:.*\/)?\.\.(?:\/|$))(?!.* $)[ -~\u0080-\uffff]+$/,
 };
 
-/** True if a section with a subsection has a name that git itself writes. The section is in lower case. */
+/** True if git itself writes such a subsection, or ignores all subsections of the section, which is in lower case. */
 export function isUsualSubsection(section: string, name: string): boolean {
-  return Object.hasOwn(subsections, section) && subsections[section]?.test(name) === true;
+  return !Object.hasOwn(subsections, section) || subsections[section]?.test(name) === true;
 }
 
 /**
