@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { endsByItself } from '../../../core/src/testing/ends-by-itself.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { findIndexRisk, sharedIndexName } from './git-index.ts';
-import { IndexReader } from './repositories/submodules.ts';
+import { IndexReader } from './index-reader.ts';
 
 // A command writes an index that git never writes. Git writes the files of an index to any path.
 

@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
 import { isBelow } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { type EarlierKeys, type EarlierState, earlierKey } from './earlier-keys.ts';
@@ -73,9 +74,15 @@ function indexKeys(gitFolders: readonly string[], search: RepositorySearch): str
   search.startCheck();
   return gitFolders.flatMap((git) => {
     const { stamp, submodules = [] } = search.readIndex(git);
+    if (stamp === undefined) throw tooLarge(git);
     const paths = submodules.map((path) => earlierKey('submodule', git, path));
     return [earlierKey('index', git, stamp), ...paths];
   });
+}
+
+function tooLarge(git: string): SandboxError {
+  const message = `Cannot protect the index of ${git}: the indexes of the workspace cannot be read, or have more than 256 MiB together. Work in a folder below it, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path: git });
 }
 
 /** Returns the git folders whose index a command has changed in a way that cannot be checked. */
@@ -88,7 +95,7 @@ export async function changedIndexes(
   search.startCheck();
   for (const folder of gitFolders) {
     const { stamp, submodules } = search.readIndex(folder);
-    if (seen.has(earlierKey('index', folder, stamp))) continue;
+    if (stamp !== undefined && seen.has(earlierKey('index', folder, stamp))) continue;
     const worktree = basename(folder) === '.git' ? dirname(folder) : undefined;
     const isRisk =
       submodules === undefined ||

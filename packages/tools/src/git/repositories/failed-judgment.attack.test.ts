@@ -3,10 +3,10 @@ import { basename, join, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import { runScript, watchedCommand } from '../../testing/sandbox/watched-command.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import type { ReadIndex } from '../index-reader.ts';
 import { isQuietGitConfig } from '../quiet-config.ts';
 import { risksOf } from './judge-repositories.ts';
 import { RepositorySearch } from './repository-search.ts';
-import type { ReadIndex } from './submodules.ts';
 
 // A command creates a repository that makes the check of all new repositories fail.
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runScript, watchedCommand } from '../../testing/sandbox/watched-command.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { IndexReader, trackedPaths } from '../index-reader.ts';
 import { isQuietGitConfig } from '../quiet-config.ts';
-import { IndexReader, trackedPaths } from './submodules.ts';
 
 // A command writes settings and an index that the check reads with long hashes, and git with short hashes.
 

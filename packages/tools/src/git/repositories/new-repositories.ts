@@ -137,6 +137,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     async finish() {
       isOver = true;
       clearTimeout(timer);
+      // The command has ended. Nothing that was read while it could write counts.
+      for (const one of [search, inner]) one.forgetIndexes();
       const waitMs = (performance.now() - startedAt) / maxShare;
       const notes: string[] = [];
       const removed = { renamed: [], failed: [] };
@@ -224,6 +226,7 @@ export function renameNewRepositories(): readonly string[] {
 }
 
 function renameNew(options: WatchOptions, earlier: EarlierState): readonly string[] {
+  options.search.forgetIndexes();
   const notes = risksOfBegun(earlier).flatMap(pathsOf).map(renameNowAndTell);
   for (let searches = 1; searches <= maxSearches; searches++) {
     const { found, odd, isCut } = options.search.survey(options.root);

@@ -82,6 +82,7 @@ export class PackageRepositories {
     check: (survey: Survey) => Promise<PackageCheck>,
   ): Promise<readonly string[]> {
     const checked = this.#next(async () => {
+      this.#search.forgetIndexes();
       const { notes, ...found } = await check((packages) =>
         this.#search.surveyInSlices(root, packages),
       );

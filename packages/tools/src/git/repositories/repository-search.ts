@@ -1,6 +1,7 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { SandboxError } from '../../contract/sandbox.ts';
+import { IndexReader, type ReadIndex } from '../index-reader.ts';
 import {
   bytePath,
   hasRepository,
@@ -10,7 +11,7 @@ import {
   readFolder,
   unlistedFolder,
 } from './read-folder.ts';
-import { gitFolderOf, IndexReader, type ReadIndex, realPath } from './submodules.ts';
+import { gitFolderOf, realPath } from './submodules.ts';
 
 /**
  * A folder of the workspace that is a repository. It can be a bare repository and contain a `.git` at the
@@ -193,6 +194,11 @@ export class RepositorySearch {
   /** Starts a check of indexes. See `IndexReader.startCheck`. */
   startCheck(): void {
     this.#indexes.startCheck();
+  }
+
+  /** Makes the search compare the content of all indexes again. See `IndexReader.forget`. */
+  forgetIndexes(): void {
+    this.#indexes.forget();
   }
 
   /** Returns the index of a repository. `git` is the git folder of that repository. */

@@ -1,7 +1,8 @@
 import { dirname, join, relative, sep } from 'node:path';
 import { checkedOutPaths } from '../git-index.ts';
 import { isUsualPath } from '../index-form.ts';
-import { gitFolderOf, stampOf, trackedPaths } from './submodules.ts';
+import { stampOf, trackedPaths } from '../index-reader.ts';
+import { gitFolderOf } from './submodules.ts';
 
 /** If the index changed less than this time ago, it is read again, because its stamp may not show a later change. */
 const settledAfterMs = 3000;

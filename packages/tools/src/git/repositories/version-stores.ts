@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import type { PermissionPolicy } from '../../permissions/permission-policy.ts';
 import { isVersionStore } from '../../permissions/read-only/secret-names.ts';
 import { lexicalPath } from '../../workspace/match-path.ts';
+import { trackedPaths } from '../index-reader.ts';
 import { repositoryKinds } from './read-folder.ts';
-import { commonFolderOf, gitFolderOf, trackedPaths } from './submodules.ts';
+import { commonFolderOf, gitFolderOf } from './submodules.ts';
 
 /** Maximum number of stores to check, because each check reads an index. */
 const maxStores = 200;

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { IndexReader } from './submodules.ts';
-import { TrackedFiles } from './tracked-files.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { IndexReader } from './index-reader.ts';
+import { TrackedFiles } from './repositories/tracked-files.ts';
 
 // With threads, git also writes a table of the entries.
 const threads = { GIT_TEST_INDEX_THREADS: '4' };
