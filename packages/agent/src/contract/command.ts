@@ -103,6 +103,8 @@ export type Decision =
 
 export interface QueuedCommand {
   readonly key: string;
+  /** The agent that an enqueued input names. Undefined for other commands. */
+  readonly agent?: string | undefined;
   /**
    * `unreadable` is a command of a known type that cannot be decoded. `unknown` is a command of a type that
    * this version does not have, for example from a later version. The loop removes both from the queue and

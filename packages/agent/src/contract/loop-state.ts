@@ -49,10 +49,10 @@ export interface LoopState {
   /** The last turn before the hand-off to this agent. 0 if there was none. */
   readonly handedAtTurn: number;
   /**
-   * The name of the agent in the command of the last enqueued input, with any JSON type. A worker runs the
-   * session with this agent.
+   * The agent that the last run works for, if an enqueued input names it. The run was open, or it took this input.
+   * While a run or a turn is open, a worker continues it only with this agent.
    */
-  readonly enqueuedFor?: JsonValue | undefined;
+  readonly enqueuedFor?: string | undefined;
   /** The settings that this session has because it is a branch of another session. */
   readonly branch?: BranchSettings | undefined;
   /** The verdicts of guardrails on inputs. */

@@ -17,6 +17,7 @@ import { abort } from '../abortable.ts';
 import { StepToolbox } from '../context/step-toolbox.ts';
 import { textOfError } from '../contract/agent-error.ts';
 import type { Decision } from '../contract/command.ts';
+import type { LoopState } from '../contract/loop-state.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { ParentCall } from '../contract/parent-call.ts';
 import type {
@@ -37,6 +38,7 @@ import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession } from '../session/open-session.ts';
 import {
   activeCommands,
+  agentOfWork,
   isCallAnswer,
   queuedAborts,
   startsQueuedInput,
@@ -79,6 +81,8 @@ interface LiveRunOptions {
    * that run has ended.
    */
   readonly joinsOpenRun?: boolean | undefined;
+  /** Checks the state of the opened session. If it throws, the run does not drive the session. */
+  readonly accept?: ((loop: LoopState) => void) | undefined;
   /** Creates or checks the session before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
@@ -246,7 +250,7 @@ export class LiveRun implements Run {
     } catch (error) {
       this.#opened.reject(error);
       this.#begun.resolve(undefined);
-      result = failedResult(this.session, withStoredPart(this.session, this.#through, error));
+      result = failedResult(this.session, await withStoredPart(this.session, this.#through, error));
     } finally {
       this.#commands.close();
       abort(this.#ended);
@@ -260,6 +264,7 @@ export class LiveRun implements Run {
   async #drive(driver: Driver, from: DrivenSession['from']): Promise<RunResult> {
     const journal = await this.#journalOf(driver, from);
     await journal.open();
+    this.#options.accept?.(journal.loop);
     const { registry, fault } = await findAgents(this.#settings, journal.loop);
     if (fault !== undefined && !this.#hasWaitingSender(journal)) throw fault.error;
     const opened = journal.state;
@@ -445,10 +450,13 @@ export class LiveRun implements Run {
     for (;;) {
       const stop = await loop.drive();
       await this.#commands.flush(journal);
-      const isAsked = activeCommands(journal.loop.commands).some(
+      const { loop: left } = journal;
+      const isAsked = activeCommands(left.commands).some(
         ({ command }) => command.type === 'message' || command.type === 'compact',
       );
-      if (!isAsked || !startsQueuedInput(stop)) {
+      // If the next input names another agent, a worker starts the next run with that agent.
+      const isMine = agentOfWork(left) === left.enqueuedFor;
+      if (!isAsked || !isMine || !startsQueuedInput(stop)) {
         this.#commands.close();
         return stop;
       }

@@ -15,7 +15,7 @@ import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { ValidationResult } from '../contract/tool.ts';
 import type { Guards } from '../guardrails/guards.ts';
-import { activeCommands } from '../state/commands.ts';
+import { commandsOfRun } from '../state/commands.ts';
 import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
 import { callsOfTurn, outputFor, unansweredCalls } from '../state/turn-calls.ts';
@@ -220,25 +220,13 @@ export class RunLoop {
    * action is returned without being performed.
    */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
-    if (this.#fault !== undefined) return this.#failAtStart(this.#fault);
+    if (this.#fault !== undefined) {
+      const { failAtStart } = await import('./recovery.ts');
+      return failAtStart(this.#context, this.#fault, (when) => this.#takeMessages(when));
+    }
     if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
     const action = decide(this.#decisionInput());
     return isExternal(action) ? action : this.#perform(action);
-  }
-
-  /**
-   * Takes the queued messages, one action at a time, and then throws the error. A command that stays in the queue would
-   * start the next run, which would fail too.
-   */
-  async #failAtStart({ error }: RunFault): Promise<undefined> {
-    const { commands } = this.#context.journal.loop;
-    const waiting = activeCommands(commands).flatMap(({ key, command }) =>
-      command.type === 'message' || command.type === 'compact' ? [{ key, command }] : [],
-    );
-    const [first] = waiting;
-    if (first === undefined || this.#context.phase.isAborting) throw error;
-    if (first.command.type === 'message') await this.#takeMessages(first.command.when);
-    else await this.#write([commandConsumed(first.key)]);
   }
 
   /** Performs an action. Returns the run's stop if this was the last action. */
@@ -394,7 +382,7 @@ export class RunLoop {
    */
   async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
     const { journal, settings } = this.#context;
-    const queued = activeCommands(journal.loop.commands).flatMap(({ key, command }) =>
+    const queued = commandsOfRun(journal.loop).flatMap(({ key, command }) =>
       command.type === 'message' && command.when === when ? [{ key, items: command.items }] : [],
     );
     const taken = when === 'steer' ? queued : queued.slice(0, 1);

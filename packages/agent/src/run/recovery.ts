@@ -4,12 +4,15 @@ import {
   type FoldState,
   findItem,
   noUsage,
+  type SessionId,
   toArray,
 } from '@millrace/core';
+import { AgentError } from '../contract/agent-error.ts';
 import type { QueuedCommand } from '../contract/command.ts';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
-import type { Journal } from '../contract/run-context.ts';
+import type { Journal, RunContext } from '../contract/run-context.ts';
 import type { Settings } from '../contract/settings.ts';
+import { commandsOfRun } from '../state/commands.ts';
 import {
   abortDrafts,
   closeOpenParts,
@@ -128,4 +131,32 @@ export function failureDrafts(
       ? { turn: turn.turn, attempt: 0, fact: { type: 'turn_finished', stop: failedStop } }
       : responseFinished(at, turn.itemId, failedStop, usage);
   return [{ ...at, fact: reported }, ...closeOpenParts(state, 'failed'), end];
+}
+
+/**
+ * Takes the queued messages, one at a time, and then throws the error. A command that stays in the queue would start
+ * the next run, which would fail too.
+ */
+export async function failAtStart(
+  { journal, phase }: RunContext,
+  { error }: { readonly error: unknown },
+  takeMessages: (when: 'steer' | 'follow_up') => Promise<void>,
+): Promise<undefined> {
+  const waiting = commandsOfRun(journal.loop).flatMap(({ key, command }) =>
+    command.type === 'message' || command.type === 'compact' ? [{ key, command }] : [],
+  );
+  const [first] = waiting;
+  if (first === undefined || phase.isAborting) throw error;
+  if (first.command.type === 'message') await takeMessages(first.command.when);
+  else await journal.write([commandConsumed(first.key)]);
+}
+
+/**
+ * Returns the error of a run whose storage is full. The message states which records are stored and how to
+ * continue. The log's own error is only the `cause`, because its message contains a file path.
+ */
+export function storageFull(session: SessionId, through: number, cause: unknown): AgentError {
+  const stored = through === 0 ? 'Nothing of it is' : `Its records up to offset ${through} are`;
+  const message = `Cannot continue session ${session}: the storage of its log is full. ${stored} stored, and nothing after them. Make room, then resume the session`;
+  return new AgentError('storage_full', message, { session, through }, { cause });
 }

@@ -21,16 +21,15 @@ export function runLeft(session: SessionId, runId: RunId): AgentError {
   return new AgentError('left', message, { session, runId });
 }
 
-/**
- * Returns the error of a run whose storage is full. The message states which records are stored and how to
- * continue. Other errors are returned unchanged. The log's own error is only the `cause`, because its message
- * contains a file path.
- */
-export function withStoredPart(session: SessionId, through: number, error: unknown): unknown {
+/** Adds to the error of a full storage which records are stored. Other errors are returned unchanged. */
+export async function withStoredPart(
+  session: SessionId,
+  through: number,
+  error: unknown,
+): Promise<unknown> {
   if (!isMillraceError(error) || error.code !== 'storage_full') return error;
-  const stored = through === 0 ? 'Nothing of it is' : `Its records up to offset ${through} are`;
-  const message = `Cannot continue session ${session}: the storage of its log is full. ${stored} stored, and nothing after them. Make room, then resume the session`;
-  return new AgentError('storage_full', message, { session, through }, { cause: error });
+  // The code loads on demand, because a full storage is rare.
+  return (await import('./recovery.ts')).storageFull(session, through, error);
 }
 
 export function noOutput(agent: string): AgentError {

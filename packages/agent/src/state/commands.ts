@@ -23,6 +23,35 @@ export function activeCommands(commands: readonly QueuedCommand[]): readonly Que
   return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
 }
 
+/**
+ * Returns the queued commands that the open run may take. An input that names another agent waits, because the settings
+ * of its agent must apply to it. Later inputs that name an agent wait behind it.
+ */
+export function commandsOfRun({
+  commands,
+  enqueuedFor,
+}: Pick<LoopState, 'commands' | 'enqueuedFor'>): readonly QueuedCommand[] {
+  let isNext = true;
+  return activeCommands(commands).filter(({ agent }) => {
+    isNext &&= (agent ?? enqueuedFor) === enqueuedFor;
+    return isNext || agent === undefined;
+  });
+}
+
+/**
+ * Returns the agent that the session works for, if an enqueued input names it. An open turn and an open run keep their
+ * agent. Otherwise the first enqueued input in the queue names the agent.
+ */
+export function agentOfWork({
+  run,
+  turn,
+  commands,
+  enqueuedFor,
+}: Pick<LoopState, 'run' | 'turn' | 'commands' | 'enqueuedFor'>): string | undefined {
+  if (run !== undefined || turn !== undefined) return enqueuedFor;
+  return activeCommands(commands).find(({ agent }) => agent)?.agent ?? enqueuedFor;
+}
+
 /** Returns the queued aborts, in order. */
 export function queuedAborts({ commands }: Pick<LoopState, 'commands'>): readonly QueuedCommand[] {
   return commands.filter(({ command }) => command.type === 'abort');
@@ -129,6 +158,7 @@ function decodeDecision(json: JsonObject): Decision | undefined {
   return { type: 'approve', ...about, input, basis: textOf(basis), until: lasts };
 }
 
-function textOf(value: JsonValue | undefined): string | undefined {
+/** Returns a text of a command, or undefined if the value is not a text. */
+export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

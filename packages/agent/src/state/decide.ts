@@ -1,6 +1,6 @@
 import type { GuardrailPlace, Stop, StopReason, ToolCallPart } from '@millrace/core';
 import type { LoopState, TurnState } from '../contract/loop-state.ts';
-import { activeCommands } from './commands.ts';
+import { commandsOfRun } from './commands.ts';
 import { isOverflow } from './fold-loop.ts';
 
 /** All values on which the next action depends. */
@@ -79,7 +79,7 @@ export function decide(situation: DecisionInput): Action {
 
 function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolean): Action {
   const { hasInput, lastStop, lastTurn, run } = loop;
-  const commands = activeCommands(loop.commands);
+  const commands = commandsOfRun(loop);
   const isQueued = (when: 'steer' | 'follow_up') =>
     commands.some(({ command }) => command.type === 'message' && command.when === when);
   const isFirst = run?.finishedTurns === 0;

@@ -22,7 +22,7 @@ import {
   type TurnState,
   verdictKey,
 } from '../contract/loop-state.ts';
-import { decodeCommand } from './commands.ts';
+import { agentOfWork, decodeCommand, textOf } from './commands.ts';
 import { changedSuffix } from './turn-calls.ts';
 
 /**
@@ -32,7 +32,7 @@ import { changedSuffix } from './turn-calls.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 9, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 10, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -92,7 +92,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       // If a turn is open, a parked run started it. The new run finishes that turn.
       const firstTurn = state.lastTurn + (state.turn === undefined ? 1 : 0);
       const run = { id: fact.runId, firstTurn, turns: 0, finishedTurns: 0, aborted: undefined };
-      return { ...state, run, trace: fact.trace, lastError: undefined, blockedBy: undefined };
+      const cleared = { lastError: undefined, blockedBy: undefined };
+      return { ...state, ...cleared, run, trace: fact.trace, enqueuedFor: agentOfWork(state) };
     }
     case 'error_reported':
       return { ...state, lastError: fact.error };
@@ -102,13 +103,13 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
       return { ...state, run: state.run && { ...state.run, aborted: { reason: fact.reason } } };
     case 'command_queued': {
       const command = decodeCommand(fact.command);
-      const commands = [...state.commands, { key: fact.key, command }];
+      const agent = textOf(fact.command['agent']);
+      const commands = [...state.commands, { key: fact.key, command, agent }];
       // A revoke takes effect when it is queued. From then on, the rule allows no further call, even before
       // the command is handled.
       return {
         ...state,
         commands,
-        enqueuedFor: fact.command['agent'] ?? state.enqueuedFor,
         standingApprovals: withoutRevoked(state.standingApprovals, command),
       };
     }

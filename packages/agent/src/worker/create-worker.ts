@@ -4,10 +4,13 @@ import { type Clock, systemClock } from '@millrace/providers';
 import { wait } from '../abortable.ts';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
+import type { LoopState } from '../contract/loop-state.ts';
 import type { Observer } from '../contract/observer.ts';
 import type { RunInput, RunResult } from '../contract/run.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { settingsOf } from '../run/agent-registry.ts';
+import { LiveRun } from '../run/live-run.ts';
+import { agentOfWork } from '../state/commands.ts';
 import { type EnqueuedRun, type EnqueueOptions, enqueue, readOpenWork } from './open-work.ts';
 
 export { type EnqueuedRun, type EnqueueOptions, enqueue } from './open-work.ts';
@@ -104,6 +107,7 @@ const optionNames: OptionNames<WorkerOptions> = {
 
 const defaults = { concurrency: 4, pollMs: 1000, baseDelayMs: 1000, maxDelayMs: 60_000 };
 const pageLength = 100;
+const resumed = { input: undefined, signal: undefined } as const;
 
 /**
  * Creates a worker and starts it. It runs inputs that were queued with `enqueue`, and resumes sessions
@@ -284,8 +288,15 @@ class WorkerLoop {
     const leave = this.#leave.signal;
     try {
       const context = await this.#options.context?.(taken);
-      const result = await agent.resume(session, { leave, observers, context }).result;
-      if (result.stop.cause === 'left') return;
+      let isForOther = false;
+      // Another worker may have run the input that this worker found, so that the next input is for another agent.
+      const accept = (loop: LoopState) => {
+        isForOther = (agentOfWork(loop) ?? taken.agent) !== taken.agent;
+        if (isForOther) throw wrongAgent(taken);
+      };
+      const options = { ...{ session, leave, observers, context, accept }, ...resumed };
+      const result = await new LiveRun(settingsOf(agent), options).result;
+      if (result.stop.cause === 'left' || isForOther) return;
       if (result.reason === 'error') this.#delay(session);
       else this.#delayed.delete(session);
       // If the cause is `held`, a different process runs the session, so this worker has no result to report.
@@ -326,6 +337,11 @@ class WorkerLoop {
       // The callback itself threw, so there is no way to report the problem.
     }
   }
+}
+
+function wrongAgent({ session, agent }: WorkerSession): AgentError {
+  const message = `Cannot run session ${session} with agent ${agent}: it works for another agent`;
+  return new AgentError('unknown_agent', message, { session, agent });
 }
 
 function otherLog(agent: string): AgentError {

@@ -4,12 +4,15 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { RunInput } from '../contract/run.ts';
 import { toItems } from '../input/run-input.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { activeCommands, encodeCommand } from '../state/commands.ts';
+import { activeCommands, agentOfWork, encodeCommand } from '../state/commands.ts';
 import { loopFold } from '../state/fold-loop.ts';
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
-  /** The name of the agent that answers the input. The log stores this name. */
+  /**
+   * The name of the agent that answers the input. The log stores this name. While the session works for another
+   * agent, the input waits.
+   */
   readonly agent: string;
   /** The session to run in. Default: a new session. */
   readonly session?: string | undefined;
@@ -60,7 +63,10 @@ function noAgentName(): AgentError {
 
 /** The work that waits in a session. */
 interface OpenWork {
-  /** The agent that the last enqueued input names. Undefined if no input was enqueued. */
+  /**
+   * The agent that the session works for: the agent of the open run or turn, or otherwise of the next enqueued input.
+   * Undefined if no enqueued input named it.
+   */
   readonly agent: string | undefined;
   /** False if the session only waits for an approval, so that no worker has to run it. */
   readonly isRunnable: boolean;
@@ -73,6 +79,5 @@ export async function readOpenWork(log: Log, session: SessionId): Promise<OpenWo
   // While a call waits for an approval, queued messages wait too.
   const waiting = loop.turn === undefined ? [] : ['message', 'compact'];
   const isRunnable = loop.run !== undefined || queued.some((type) => !waiting.includes(type));
-  const { enqueuedFor } = loop;
-  return { agent: typeof enqueuedFor === 'string' ? enqueuedFor : undefined, isRunnable };
+  return { agent: agentOfWork(loop), isRunnable };
 }
