@@ -101,24 +101,27 @@ export function itemAsRead(item: Item): Item {
   return { ...item, parts };
 }
 
+/** Returns only the results with texts of a client. */
+export function onlyClientResults(item: Item): Item {
+  return { ...item, parts: item.parts.filter(isFromClient) };
+}
+
 /** Returns the results with texts of a client, as a model reads them. */
-export function clientResults(item: Item): Item {
-  const parts = item.parts.filter(isFromClient);
-  return itemAsRead({ ...item, parts });
+function clientResults(item: Item): Item {
+  return itemAsRead(onlyClientResults(item));
 }
 
 /**
- * Returns the results with the whole texts of clipped outputs, because a tool can read the clipped rest for the model.
+ * Returns an item with the whole texts of its clipped results, because a tool can read the clipped rest for the model.
  * Throws if an output cannot be loaded.
  */
-export async function wholeResults(item: Item, blobs: BlobStore): Promise<Item> {
+export async function withWholeResults(item: Item, blobs: BlobStore): Promise<Item> {
   const parts = await Promise.all(
     item.parts.map(async (part) => {
-      if (part.kind !== 'tool_result' || !isFromClient(part)) return part;
-      const output = fullOutputOf(part);
+      const output = part.kind === 'tool_result' ? fullOutputOf(part) : undefined;
       if (output === undefined) return part;
       const bytes = await blobs.get(output);
-      if (bytes === undefined) throw notLoaded('an output of a client');
+      if (bytes === undefined) throw notLoaded('an output');
       return { ...part, text: new TextDecoder().decode(bytes) };
     }),
   );
@@ -286,7 +289,8 @@ function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
   return parts.map((part) => {
     if (part.kind !== 'tool_result' || changed?.kind !== 'text') return part;
     const { value: _, attachments: __, ...rest } = part;
-    return { ...rest, text: changed.text };
+    const isClipped = fullOutputOf(part) !== undefined;
+    return { ...rest, text: isClipped ? clipText(changed.text, part.text.length) : changed.text };
   });
 }
 

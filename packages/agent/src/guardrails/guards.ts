@@ -34,18 +34,18 @@ import {
   changedItem,
   changedResults,
   checkedOutput,
-  clientResults,
   inputText,
   isCheckedStop,
   isFinal,
   isHalt,
   itemAsRead,
+  onlyClientResults,
   openInput,
   openInputs,
   replacementOf,
   resultsReplacement,
   storedChange,
-  wholeResults,
+  withWholeResults,
 } from './checked-items.ts';
 import {
   changeProblem,
@@ -152,10 +152,11 @@ export class Guards {
     // An item of a turn was written by the loop. Such an item can also contain results of tools that the agent
     // ran. These results are not inputs, so only results of clients are checked.
     const isOfLoop = found.turn > 0;
-    const view = () => (isOfLoop ? clientResults(item) : itemAsRead(item));
+    const checkedPart = () => (isOfLoop ? onlyClientResults(item) : item);
+    const view = () => itemAsRead(checkedPart());
     const { blobs } = settings.log;
     const textOf = async () =>
-      inputText(isOfLoop ? clientResults(await wholeResults(item, blobs)) : view(), blobs);
+      inputText(itemAsRead(await withWholeResults(checkedPart(), blobs)), blobs);
     return this.#apply(this.#guardrails('input'), {
       at: { turn, attempt: 0 },
       itemId: found.id,

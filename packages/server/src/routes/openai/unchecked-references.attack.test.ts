@@ -1,32 +1,45 @@
-import { outputGuardrail } from '@millrace/agent';
+import { createHash } from 'node:crypto';
+import {
+  type AgentOptions,
+  clientTool,
+  inputGuardrail,
+  outputGuardrail,
+  readOutputTool,
+} from '@millrace/agent';
 import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { serveOpenAi } from '../../testing/openai-client.ts';
 
 // An output guardrail checks an answer, asks a person about it, or stopped it. A client refers to the answer, so that
 // another session contains it and the model reads it.
 
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
+type Json = any;
 type Check = Parameters<typeof outputGuardrail>[0]['check'];
 
 /** Serves an agent whose first answers are the script, and sends requests of a client as JSON. */
-async function serve(script: readonly (string | ReturnType<typeof toolCall>)[], check: Check) {
+async function serve(
+  script: readonly (string | ReturnType<typeof toolCall>)[],
+  check: Check,
+  more: Pick<AgentOptions, 'guardrails' | 'tools'> = {},
+) {
   const provider = scriptedProvider([...script, 'Fine.', 'Fine.', 'Fine.'], { pieces: 'token' });
   const guardrails = [outputGuardrail({ name: 'no-secret', check })];
-  const agent = { provider, guardrails, whileAsking: 'park' } as const;
+  const agent = { provider, guardrails, whileAsking: 'park', ...more } as const;
   const { url } = await serveOpenAi([], { agent });
   const send = async (path: string, body?: object) => {
     const headers = { 'content-type': 'application/json' };
     const init = body && { method: 'POST', headers, body: JSON.stringify(body) };
     const response = await fetch(new URL(path, url), init);
     const text = await response.text();
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
-    const json: any = text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined;
+    const json: Json = text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined;
     return { status: response.status, json, text };
   };
   const respond = (more: object) => send('/v1/responses', { model: 'helper', ...more });
-  const isSent = () =>
-    JSON.stringify(provider.requests.map(({ request }) => request.items)).includes('secret');
-  return { send, respond, isSent };
+  const sent = () => JSON.stringify(provider.requests.map(({ request }) => request.items));
+  const isSent = () => sent().includes('secret');
+  return { send, respond, sent, isSent };
 }
 
 const refer = (...ids: readonly string[]) => ({
@@ -79,6 +92,44 @@ test('18.1101: references to checked answers, and to calls that wait for the cli
   expect([status, next.output[0]?.content[0].text]).toEqual([200, 'It is sunny.']);
   expect((await respond(refer(next.output[0].id))).status).toBe(200);
 });
+
+test.each(['stop', 'change'] as const)(
+  '18.1296: attack: a reference brings back a long output of a client, to which an input guardrail said %s',
+  async (kind) => {
+    const output = `Read the rest. ${'-'.repeat(1000)}secret${'-'.repeat(1000)}`;
+    const hash = createHash('sha256').update(output).digest('hex');
+    const verdict =
+      kind === 'stop'
+        ? ({ verdict: 'stop', reason: 'refused' } as const)
+        : ({ verdict: 'change', to: '-'.repeat(3000) } as const);
+    const guardrail = inputGuardrail({
+      name: 'no-secret',
+      check: ({ text }) => (text.includes('secret') ? verdict : 'pass'),
+    });
+    const paste = clientTool({
+      ...{ name: 'paste', description: 'Pastes', input: z.object({}), output: z.unknown() },
+      maxOutputLength: 400,
+    });
+    const script = [
+      ...[toolCall('paste', {}, 'c1'), ...(kind === 'change' ? ['Fine.'] : [])],
+      toolCall('read_output', { output: hash }, 'c2'),
+    ];
+    const more = { guardrails: [guardrail], tools: [paste, readOutputTool()] };
+    const { send, respond, sent } = await serve(script, () => 'pass', more);
+    const { json: first } = await respond({ input: 'Hi' });
+    const task = first.conversation.id;
+    await send(`/tasks/${task}/commands`, { type: 'tool_output', tool_call_id: 'c1', output });
+    const records = async () => (await send(`/tasks/${task}/records`)).json.records;
+    const isIdle = async () =>
+      (await records()).findLast((one: Json) => one.fact?.type === 'run_finished').fact.stop.reason;
+    await expect.poll(isIdle).toBe(kind === 'stop' ? 'blocked' : 'stop');
+    const call = (await records()).find((one: Json) => one.delta?.kind === 'tool_call');
+    await respond(refer(`mcp_${task}:${call.delta.partId}`));
+    expect(sent()).not.toContain('secret');
+    // The changed text is not longer in a request than the clipped output.
+    expect(sent()).not.toContain('-'.repeat(1000));
+  },
+);
 
 test('18.1102: attack: the question of a guardrail keeps an answer in the response that a person refused', async () => {
   const { send, respond } = await serve(['The secret.'], ({ text }) =>
