@@ -6,6 +6,7 @@ import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { Config, SessionMode } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
+import type { HistoryEntry } from '../input/editor/editor-state.ts';
 import { VimKeys } from '../input/editor/vim-keys.ts';
 import type { Key } from '../input/keys/key.ts';
 import { refusalToResume } from '../store/own-session.ts';
@@ -70,11 +71,11 @@ export interface ChatAppOptions {
 interface PromptAccess {
   /** Puts a withdrawn message back into the prompt. */
   readonly putBack: (text: string) => void;
-  /** Replaces the text of the prompt. */
-  readonly set: (text: string) => void;
+  /** Replaces the text of the prompt. `typed` is a field of the action `set`. */
+  readonly set: (text: string, typed?: number) => void;
   readonly text: () => string;
-  /** Returns the texts that the user sent before, oldest first. */
-  readonly history: () => readonly string[];
+  /** Returns the texts that the user sent or cleared before, oldest first. */
+  readonly history: () => readonly HistoryEntry[];
 }
 
 const noPrompt: PromptAccess = { putBack() {}, set() {}, text: () => '', history: () => [] };
@@ -190,7 +191,7 @@ export class ChatApp implements CommandContext {
   };
 
   readonly putBack = (text: string): void => this.#prompt.putBack(text);
-  readonly setPrompt = (text: string): void => this.#prompt.set(text);
+  readonly setPrompt = (text: string): void => this.#prompt.set(text, 0);
 
   readonly setTheme = (name: string): boolean => {
     const { theme } = this.#options;
@@ -216,14 +217,14 @@ export class ChatApp implements CommandContext {
 
   /** Handles Ctrl-R: shows the earlier messages. Typing filters them. */
   #searchHistory(): void {
-    const texts = [...new Set(this.#prompt.history().toReversed())];
-    if (texts.length === 0) return this.print(note('dim', 'There is no earlier message.'));
+    const entries = this.#prompt.history().toReversed();
+    if (entries.length === 0) return this.print(note('dim', 'There is no earlier message.'));
     this.pick({
       title: 'Earlier messages.',
-      items: texts.map((label) => ({ label: oneLine(label, 200) })),
+      items: entries.map(({ text }) => ({ label: oneLine(text, 200) })),
       onPick: async (index) => {
-        const text = texts[index];
-        if (text !== undefined) this.#prompt.set(text);
+        const entry = entries[index];
+        if (entry !== undefined) this.#prompt.set(entry.text, entry.typed ?? entry.text.length);
       },
     });
   }

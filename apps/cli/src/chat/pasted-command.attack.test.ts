@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { TestChat } from '../testing/test-chat.ts';
+import { TestChat, type TestChatOptions } from '../testing/test-chat.ts';
 
 // A text that somebody else wrote starts with `!`, so that it looks like a command of the user.
 
@@ -10,7 +12,7 @@ beforeEach(() => {
   ran = [];
 });
 
-const openChat = () =>
+const openChat = (options: TestChatOptions = {}) =>
   new TestChat({
     cwd: folder(),
     script: ['First answer.', 'Second answer.'],
@@ -18,6 +20,7 @@ const openChat = () =>
       ran.push(command);
       return '';
     },
+    ...options,
   });
 
 /** Opens a chat that gets its input in these reads, and presses Enter later. */
@@ -164,6 +167,98 @@ test.for(['/help', '/cost', '/tools'])('a paste of %j runs', async (text) => {
   const chat = await chatAfter([paste(text)]);
   await chat.waitForText(`› ${text}`);
   expect(chat.terminal.screen).not.toContain('It did not run.');
+});
+
+const [ctrlC, ctrlR, ctrlU, ctrlY, undo, redo] = ['\x03', '\x12', '\x15', '\x19', '\x1f', '\x1b_'];
+const [up, down, home, remove] = ['\x1b[A', '\x1b[B', '\x1b[H', '\x1b[3~'];
+
+// The prompt still contains a text that the user did not type, although each key was pressed alone.
+test.for([
+  ['/mode auto', [ctrlC, up]],
+  ['/mode auto', [ctrlU, ctrlY]],
+  ['/mode auto', [ctrlU, undo]],
+  ['/mode auto', [undo, redo]],
+  ['/mode auto', [ctrlC, ctrlR, '\r']],
+  ['/mode auto', ['a', ctrlU, ctrlY, home, remove, '/', undo]],
+  ['/mode auto', ['\r', ctrlC, up, ctrlC, up]],
+  ['/mode auto', [ctrlC, up, 'x', down, up]],
+  ['x/mode auto', [home, remove]],
+  ['mode auto\n/', [ctrlU, home, ctrlY, '\x7f', ctrlU, ctrlY]],
+] as const)('18.1325: attack: after the paste %j, the keys %j run it', async ([text, keys]) => {
+  for (const read of [paste(text), paste(`${text}${lines}`), text]) {
+    const chat = openChat();
+    await chat.idle();
+    await typeAlone(chat, [read, ...keys]);
+    await chat.press('\r');
+    await chat.advance(100);
+    expect(chat.terminal.screen).toContain('asks first · script');
+  }
+});
+
+test('18.1326: attack: a pasted command that was cleared runs from the history of the next chat', async () => {
+  const env = { NO_COLOR: '1', XDG_DATA_HOME: folder() };
+  const stored = join(folder(), 'millrace', 'history.jsonl');
+  const first = openChat({ env });
+  await first.idle();
+  await typeAlone(first, [paste(`/mode auto${lines}`), ctrlC]);
+  await first.until(() => existsSync(stored) && readFileSync(stored, 'utf8').endsWith('}\n'));
+  const second = openChat({ env });
+  await second.idle();
+  second.type(up);
+  await second.waitForText('[pasted');
+  await second.quiet();
+  await second.press('\r');
+  await second.waitForText('It did not run.');
+  expect(second.terminal.screen).toContain('asks first · script');
+});
+
+test.for([
+  ['/mode auto', [ctrlC, up]],
+  ['/mode auto', [ctrlU, ctrlY]],
+  ['/mode auto', [ctrlU, undo]],
+  ['x/mode auto', [home, remove]],
+] as const)('the typed command %j runs after the keys %j', async ([text, keys]) => {
+  const chat = openChat();
+  await chat.idle();
+  await typeAlone(chat, [...text, ...keys, '\r']);
+  await chat.until(() => !chat.terminal.screen.includes('asks first · script'));
+});
+
+test.for(['/model other', '/new', '/quit', '/help'])(
+  '18.1328: attack: the command %j runs from a paste that the prompt does not show',
+  async (text) => {
+    const chat = await chatAfter([paste(`${text}${lines}`)]);
+    await chat.waitForText('It did not run.');
+    expect(chat.terminal.screen).toContain('asks first · script');
+  },
+);
+
+/** Types each key alone. */
+async function typeAlone(chat: TestChat, typed: readonly string[]): Promise<void> {
+  for (const key of typed) {
+    chat.type(key);
+    await chat.quiet();
+  }
+}
+
+test.for([[[ctrlU, ...'/mode auto', '\r']], [[home, remove, '/', '\r']]] as const)(
+  '18.1329: a command that a slow line brought in one piece runs after %j',
+  async ([keys]) => {
+    const chat = await chatAfter(['/m', 'ode auto']);
+    const notice = 'It did not run. Press Ctrl-U and type it again, its first character alone.';
+    await chat.waitForText(notice);
+    await typeAlone(chat, keys);
+    await chat.until(() => !chat.terminal.screen.includes('asks first · script'));
+  },
+);
+
+test('18.1330: Enter that arrives together with a letter has a notice, and runs alone', async () => {
+  const chat = openChat();
+  await chat.idle();
+  await typeAlone(chat, [...'/mode aut', 'o\r']);
+  await chat.waitForText('It did not run. Press Enter once more, alone.');
+  await typeAlone(chat, ['\r']);
+  await chat.until(() => !chat.terminal.screen.includes('asks first · script'));
 });
 
 test('18.1148: a command with `!` of the history runs, and Enter counts only alone', async () => {

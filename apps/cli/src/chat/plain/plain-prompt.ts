@@ -67,7 +67,7 @@ export class PlainPrompt {
       onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
       ...{ isBusy: app.isBusy, width: promptWidth },
       onFilesWanted: () => void this.#files.refresh(),
-      needsOwnKeys: (text: string) => needsOwnKeys(app, text),
+      needsOwnKeys: (text: string, isFolded: boolean) => needsOwnKeys(app, text, isFolded),
     };
     pressInEditor(editor, key, options, isAlone);
   };

@@ -85,9 +85,9 @@ export class PlainScreen {
       this.#side.editor.subscribe(this.#update),
       app.onPrompt({
         putBack: (text) => editor.dispatch({ type: 'put_back', text }),
-        set: (text) => editor.dispatch({ type: 'set', text }),
+        set: (text, typed) => editor.dispatch({ type: 'set', text, typed }),
         text: () => this.#prompt.state.text,
-        history: () => this.#prompt.state.history.map(({ text }) => text),
+        history: () => this.#prompt.state.history,
       }),
       app.onSuspend(async (work) => {
         this.#release();

@@ -97,7 +97,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onSent, onFilesWanted, sources, history },
     onEscape: app.escapeIdle,
-    needsOwnKeys: (text) => needsOwnKeys(app, text),
+    needsOwnKeys: (text, isFolded) => needsOwnKeys(app, text, isFolded),
     ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
     onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
     ...{ isBusy, width, clock, isActive: false },
@@ -109,9 +109,9 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     () =>
       app.onPrompt({
         putBack: (text) => dispatch({ type: 'put_back', text }),
-        set: (text) => dispatch({ type: 'set', text }),
+        set: (text, typed) => dispatch({ type: 'set', text, typed }),
         text: () => current().state.text,
-        history: () => current().state.history.map(({ text }) => text),
+        history: () => current().state.history,
       }),
     [app, dispatch, current],
   );

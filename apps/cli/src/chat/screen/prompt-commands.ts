@@ -5,7 +5,7 @@ import { maxWorkspaceFiles } from '../../input/completion/workspace-files.ts';
 import type { Key } from '../../input/keys/key.ts';
 import { keyId } from '../../input/prompt/press-key.ts';
 import type { ChatApp } from '../chat-app.ts';
-import { actsOutside, allCommands } from '../commands/command-table.ts';
+import { actsOutside, allCommands, isCommand } from '../commands/command-table.ts';
 import { note } from '../contract/block.ts';
 
 /** Runs the command of an extension that has this key. The text in the prompt is its argument. */
@@ -41,9 +41,10 @@ export function warnTooManyFiles(app: ChatApp): void {
   );
 }
 
-/** Returns true if a text is a command that runs only if the user typed it. */
-export function needsOwnKeys(app: ChatApp, text: string): boolean {
-  return actsOutside(text, allCommands(app));
+/** Returns true if a text is a command that runs only if the user typed it. For a text that is not visible, each is. */
+export function needsOwnKeys(app: ChatApp, text: string, isFolded: boolean): boolean {
+  const commands = allCommands(app);
+  return isFolded ? isCommand(text, commands) : actsOutside(text, commands);
 }
 
 /** Returns the commands that the prompt completes. */

@@ -20,7 +20,9 @@ export function completions(
   { commands = [], files = [] }: CompletionSources,
 ): Completions | undefined {
   const { start, text } = textBeforeCursor(content);
-  const command = start === 0 ? commandCompletions(text, commands) : undefined;
+  // A command that is completed in front of a letter would be joined with it.
+  const isAtEnd = !/^\S/.test(content.text.slice(content.cursor, content.cursor + 1));
+  const command = start === 0 && isAtEnd ? commandCompletions(text, commands) : undefined;
   return command ?? shiftCompletions(fileCompletions(text, files), start);
 }
 

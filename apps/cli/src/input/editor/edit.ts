@@ -1,4 +1,4 @@
-import { addEntry, isRecorded } from '../history/history-entry.ts';
+import { addEntry, entryOf, isRecorded } from '../history/history-entry.ts';
 import {
   lineEnd,
   lineStart,
@@ -14,6 +14,7 @@ import {
   type EditorState,
   emptyText,
   type HistoryEntry,
+  type SourcedText,
   type Target,
 } from './editor-state.ts';
 import { joinTexts, pastedText, plainText, sliceText } from './folded-text.ts';
@@ -25,11 +26,32 @@ import { columnOf, cursorRow, offsetAt, type Row, rowsAt, rowsBeside } from './r
  * effect.
  */
 export function edit(state: EditorState, action: EditAction): EditorState {
+  return editFrom(state, action, true);
+}
+
+/**
+ * Applies an action like `edit`. `isOwn` is false if the action may come from a paste that the terminal did not mark.
+ * The user then typed only the start of the text that does not change.
+ */
+export function editFrom(state: EditorState, action: EditAction, isOwn: boolean): EditorState {
+  const next = afterAction(state, action, isOwn);
+  if (isOwn || next.text === state.text) return next;
+  return { ...next, typed: Math.min(next.typed, commonLength(state.text, next.text)) };
+}
+
+/** Returns the length of the start that two texts have in common. */
+function commonLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
+}
+
+function afterAction(state: EditorState, action: EditAction, isOwn: boolean): EditorState {
   const { editGroup, goalColumn } = state;
   const now = { ...state, editGroup: undefined, goalColumn: undefined, notice: undefined };
   switch (action.type) {
     case 'insert':
-      return insertAtCursor({ ...now, editGroup }, plainText(action.text), 'typing');
+      return insertAtCursor({ ...now, editGroup }, plainText(action.text), isOwn);
     case 'paste':
       return replaceRange(
         now,
@@ -37,7 +59,7 @@ export function edit(state: EditorState, action: EditAction): EditorState {
         insertedText(state.cursor, action.text),
       );
     case 'replace':
-      return replaceRange(now, clampRange(state, action), unfoldedText(action.text));
+      return replaceText(now, clampRange(state, action), action.text, isOwn);
     case 'move':
       return { ...now, cursor: offsetOf(state, action.to) };
     case 'erase':
@@ -54,7 +76,7 @@ export function edit(state: EditorState, action: EditAction): EditorState {
     case 'redo':
       return redo(now);
     case 'set':
-      return replaceRange(now, [0, state.text.length], unfoldedText(action.text));
+      return setText(now, plainText(action.text), action.typed);
     case 'put_back':
       return putBack(now, action.text);
     case 'sent':
@@ -64,8 +86,28 @@ export function edit(state: EditorState, action: EditAction): EditorState {
   }
 }
 
-function insertAtCursor(state: EditorState, text: string, editGroup: 'typing'): EditorState {
-  return replaceRange(state, [state.cursor, state.cursor], { text, folds: [] }, editGroup);
+function insertAtCursor(state: EditorState, text: string, isOwn: boolean): EditorState {
+  const inserted = { text, folds: [], typed: isOwn ? text.length : 0 };
+  return replaceRange(state, [state.cursor, state.cursor], inserted, 'typing');
+}
+
+/** Replaces a range. If the user did not type the start of a word, its completion is not typed either. */
+function replaceText(
+  state: EditorState,
+  [start, end]: readonly [number, number],
+  given: string,
+  isOwn: boolean,
+): EditorState {
+  const text = plainText(given);
+  const isTyped = isOwn && (start === end || start < state.typed);
+  return replaceRange(state, [start, end], { text, folds: [], typed: isTyped ? text.length : 0 });
+}
+
+function setText(state: EditorState, text: string, typed?: number): EditorState {
+  const { length } = state.text;
+  const kept = Math.min(state.typed, commonLength(state.text, text));
+  const edited = state.typed === length ? text.length : kept;
+  return replaceRange(state, [0, length], { text, folds: [], typed: typed ?? edited });
 }
 
 function putBack(state: EditorState, text: string): EditorState {
@@ -79,13 +121,9 @@ function putBack(state: EditorState, text: string): EditorState {
  * which runs without a question because the user typed it. So such a text gets a space at its
  * start.
  */
-function insertedText(at: number, text: string) {
+function insertedText(at: number, text: string): SourcedText {
   const plain = plainText(text);
-  return pastedText(at === 0 && plain.startsWith('!') ? ` ${plain}` : plain);
-}
-
-function unfoldedText(text: string) {
-  return { text: plainText(text), folds: [] };
+  return { ...pastedText(at === 0 && plain.startsWith('!') ? ` ${plain}` : plain), typed: 0 };
 }
 
 function clampRange(
@@ -138,25 +176,31 @@ function killRange(state: EditorState, name: Target): readonly [number, number] 
 function kill(state: EditorState, name: Target): EditorState {
   const [start, end] = killRange(state, name);
   if (start === end) return state;
-  const cut = sliceText(state, start, end);
+  const length = end - start;
+  const typed = Math.max(0, Math.min(state.typed - start, length));
+  const cut = { ...sliceText(state, start, end), typed };
   const isBackward = start < state.cursor;
   const earlier = state.editGroup === 'killing' ? state.killed : emptyText;
-  const all = isBackward ? joinTexts(cut, earlier) : joinTexts(earlier, cut);
+  const all = isBackward ? joinSourced(cut, earlier) : joinSourced(earlier, cut);
   return { ...replaceRange(state, [start, end], emptyText, 'killing'), killed: all };
 }
 
+function joinSourced(first: SourcedText, second: SourcedText): SourcedText {
+  const isFirstTyped = first.typed === first.text.length;
+  const typed = first.typed + (isFirstTyped ? second.typed : 0);
+  return { ...joinTexts(first, second), typed };
+}
+
 function afterSend(state: EditorState): EditorState {
-  const { text, folds, history, killed } = state;
-  const entry: HistoryEntry = folds.length > 0 ? { text, folds } : { text };
+  const { text, history, killed } = state;
   if (!isRecorded(text)) return { ...createEditor(history), killed };
-  return { ...createEditor(addEntry(history, entry)), killed };
+  return { ...createEditor(addEntry(history, entryOf(state))), killed };
 }
 
 function withHistory(state: EditorState, entries: readonly HistoryEntry[]): EditorState {
   const draft = state.drafts.get(state.history.length);
   const content = state.historyIndex === state.history.length ? state : (draft ?? state);
-  const { text, cursor, folds, undo, redo } = content;
-  return { ...createEditor(entries), killed: state.killed, text, cursor, folds, undo, redo };
+  return { ...createEditor(entries), killed: state.killed, ...draftOf(content) };
 }
 
 /**
@@ -195,14 +239,17 @@ function nextRow(
 function showHistoryEntry(state: EditorState, index: number): EditorState {
   const next = state.drafts.get(index) ?? draftOfEntry(state, index);
   if (next === undefined) return state;
-  const { text, cursor, folds, undo, redo } = state;
-  const drafts = new Map(state.drafts).set(state.historyIndex, { text, cursor, folds, undo, redo });
+  const drafts = new Map(state.drafts).set(state.historyIndex, draftOf(state));
   return { ...state, ...next, historyIndex: index, drafts, goalColumn: undefined };
+}
+
+function draftOf({ text, cursor, folds, typed, undo, redo }: Draft): Draft {
+  return { text, cursor, folds, typed, undo, redo };
 }
 
 function draftOfEntry({ history }: EditorState, index: number): Draft | undefined {
   const entry = history[index];
   if (entry === undefined) return undefined;
-  const { text, folds = [] } = entry;
-  return { text, cursor: text.length, folds, undo: [], redo: [] };
+  const { text, folds = [], typed = text.length } = entry;
+  return { text, cursor: text.length, folds, typed, undo: [], redo: [] };
 }

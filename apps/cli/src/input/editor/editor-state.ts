@@ -17,6 +17,15 @@ export interface FoldedText {
   readonly folds: readonly Fold[];
 }
 
+/** A text whose source is known. */
+export interface SourcedText extends FoldedText {
+  /**
+   * The number of characters at the start of the text that the user typed. The other characters can be a text of another
+   * person, for example a paste.
+   */
+  readonly typed: number;
+}
+
 /** The text in the prompt and the cursor position. */
 export interface Content extends FoldedText {
   /** The cursor as a UTF-16 offset. It is never inside a grapheme or a fold. */
@@ -28,24 +37,26 @@ export interface Change {
   readonly at: number;
   readonly removed: string;
   readonly inserted: string;
-  readonly before: Omit<Content, 'text'>;
-  readonly after: Omit<Content, 'text'>;
+  readonly before: Omit<Content & SourcedText, 'text'>;
+  readonly after: Omit<Content & SourcedText, 'text'>;
 }
 
 /** The group of a change. Consecutive changes of the same group become one undo step. */
 export type EditGroup = 'typing' | 'erasing' | 'killing';
 
-/** A text that the user sent before. */
+/** A text that the user sent or cleared before. */
 export interface HistoryEntry {
   readonly text: string;
   readonly folds?: readonly Fold[] | undefined;
+  /** The number of characters at its start that the user typed. Default: all. */
+  readonly typed?: number | undefined;
 }
 
 /**
  * A prompt with its undo steps. The editor stores one for each history entry that the user edited
  * and then left.
  */
-export interface Draft extends Content {
+export interface Draft extends Content, SourcedText {
   /** The undo steps. The newest step is last. */
   readonly undo: readonly Change[];
   readonly redo: readonly Change[];
@@ -54,7 +65,7 @@ export interface Draft extends Content {
 /** The prompt editor as an immutable value. `edit` returns the next value. */
 export interface EditorState extends Draft {
   /** The last killed text, which yank inserts. */
-  readonly killed: FoldedText;
+  readonly killed: SourcedText;
   /** The group of the last change. Undefined if the last action was not a change. */
   readonly editGroup: EditGroup | undefined;
   /** The column, in cells, that repeated up and down moves try to keep. */
@@ -75,7 +86,7 @@ export interface EditorState extends Draft {
   readonly drafts: ReadonlyMap<number, Draft>;
 }
 
-export const emptyText: FoldedText = { text: '', folds: [] };
+export const emptyText: SourcedText = { text: '', folds: [], typed: 0 };
 
 const emptyDraft: Draft = { ...emptyText, cursor: 0, undo: [], redo: [] };
 
@@ -143,8 +154,11 @@ export type EditAction =
   | { readonly type: 'up' | 'down'; readonly width?: number | undefined }
   | { readonly type: 'undo' }
   | { readonly type: 'redo' }
-  /** Replaces the text in one undo step. The cursor is then at the end. */
-  | { readonly type: 'set'; readonly text: string }
+  /**
+   * Replaces the text in one undo step. The cursor is then at the end. `typed` is the number of characters at its start
+   * that the user typed. Default: the user has edited the text of the prompt in another program.
+   */
+  | { readonly type: 'set'; readonly text: string; readonly typed?: number | undefined }
   /** Inserts a withdrawn message before the text of the prompt. */
   | { readonly type: 'put_back'; readonly text: string }
   /**

@@ -1,11 +1,10 @@
 import { snapForward } from './cursor-stops.ts';
 import {
   type Change,
-  type Content,
   type EditGroup,
   type EditorState,
-  type FoldedText,
   maxTextLength,
+  type SourcedText,
 } from './editor-state.ts';
 import { joinTexts, sliceText } from './folded-text.ts';
 
@@ -15,7 +14,7 @@ import { joinTexts, sliceText } from './folded-text.ts';
 export function replaceRange(
   state: EditorState,
   [start, end]: readonly [number, number],
-  inserted: FoldedText,
+  inserted: SourcedText,
   editGroup?: EditGroup,
 ): EditorState {
   if (start === end && inserted.text === '') return state;
@@ -24,23 +23,36 @@ export function replaceRange(
   const rest = sliceText(state, end, state.text.length);
   const next = joinTexts(joinTexts(sliceText(state, 0, start), inserted), rest);
   const cursor = snapForward(next, start + inserted.text.length);
+  const typed = typedAfter(state, [start, end], inserted);
   const change: Change = {
     at: start,
     removed: state.text.slice(start, end),
     inserted: inserted.text,
     before: positionOf(state),
-    after: { cursor, folds: next.folds },
+    after: { cursor, folds: next.folds, typed },
   };
   const undo = pushChange(
     state.undo,
     change,
     editGroup !== undefined && editGroup === state.editGroup,
   );
-  return { ...state, ...next, cursor, undo, redo: [], editGroup };
+  return { ...state, ...next, cursor, typed, undo, redo: [], editGroup };
 }
 
-function positionOf({ cursor, folds }: Content): Change['before'] {
-  return { cursor, folds };
+/** Returns how many characters at the start of the text the user typed, after a range was replaced. */
+function typedAfter(
+  { typed }: EditorState,
+  [start, end]: readonly [number, number],
+  inserted: SourcedText,
+): number {
+  if (start > typed) return typed;
+  const { length } = inserted.text;
+  if (inserted.typed < length) return start + inserted.typed;
+  return start + length + Math.max(0, typed - end);
+}
+
+function positionOf({ cursor, folds, typed }: EditorState): Change['before'] {
+  return { cursor, folds, typed };
 }
 
 function tooLongNotice(): string {

@@ -1,5 +1,5 @@
 import { type JsonValue, parseJson } from '@millrace/core';
-import type { Fold, HistoryEntry } from '../editor/editor-state.ts';
+import type { Fold, HistoryEntry, SourcedText } from '../editor/editor-state.ts';
 import { countLines, plainText } from '../editor/folded-text.ts';
 
 export const maxHistoryEntries = 1000;
@@ -7,6 +7,15 @@ export const maxHistoryEntries = 1000;
 /** Returns true if a text is added to the history. A text that starts with a space is not added. */
 export function isRecorded(text: string): boolean {
   return text.trim() !== '' && !text.startsWith(' ');
+}
+
+/** Returns the entry for a text of the prompt. */
+export function entryOf({ text, folds, typed }: SourcedText): HistoryEntry {
+  return {
+    text,
+    ...(folds.length > 0 && { folds }),
+    ...(typed < text.length && { typed }),
+  };
 }
 
 /** Adds an entry as the newest one. An older entry with the same text is removed. */
@@ -19,9 +28,9 @@ export function addEntry(
 }
 
 /** Formats an entry as one line of the history file, without the newline at the end. */
-export function historyLine({ text, folds = [] }: HistoryEntry): string {
+export function historyLine({ text, folds = [], typed }: HistoryEntry): string {
   const ranges = folds.map(({ start, end }) => [start, end]);
-  return JSON.stringify(ranges.length > 0 ? { text, folds: ranges } : { text });
+  return JSON.stringify({ text, folds: ranges.length > 0 ? ranges : undefined, typed });
 }
 
 /**
@@ -32,16 +41,22 @@ export function parseHistoryLine(line: string): HistoryEntry | undefined {
   if (line === '') return undefined;
   const parsed = parseJson(line);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { text, folds } = parsed.value;
+  const { text, folds, typed } = parsed.value;
   if (typeof text !== 'string') return undefined;
   const plain = plainText(text);
   const kept = plain === text ? foldsIn(text, folds) : [];
-  return kept.length > 0 ? { text, folds: kept } : { text: plain };
+  return {
+    text: plain,
+    ...(kept.length > 0 && { folds: kept }),
+    // A value that is no number of characters counts as zero.
+    ...(typed !== undefined && { typed: typeof typed === 'number' && typed > 0 ? typed : 0 }),
+  };
 }
 
 function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } & {
   readonly text?: JsonValue;
   readonly folds?: JsonValue;
+  readonly typed?: JsonValue;
 } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import {
   type EditorState,
   type HistoryEntry,
 } from '../editor/editor-state.ts';
-import { isRecorded } from '../history/history-entry.ts';
+import { entryOf, isRecorded } from '../history/history-entry.ts';
 import type { Key } from '../keys/key.ts';
 import {
   createView,
@@ -18,6 +18,8 @@ import {
   withEdit,
 } from './press-key.ts';
 import { markWidth } from './text-lines.ts';
+
+type NeedsOwnKeys = (text: string, isFolded: boolean) => boolean;
 
 /** The functions of the keys that do not edit text. */
 export interface EditorOptions {
@@ -54,9 +56,9 @@ export interface EditorOptions {
   readonly onFilesWanted?: (() => void) | undefined;
   /**
    * Returns true if a text is a command that runs only if the user typed it. A command of the shell always is one.
-   * Default: no other text is one.
+   * `isFolded` is true if the prompt shows only the length of a part of the text. Default: no other text is one.
    */
-  readonly needsOwnKeys?: ((text: string) => boolean) | undefined;
+  readonly needsOwnKeys?: NeedsOwnKeys | undefined;
   readonly isBusy: boolean;
   /** The width of the whole prompt in cells. Pass the same value to `<Prompt>`. */
   readonly width: number;
@@ -110,8 +112,8 @@ function perform(effect: Effect, options: EditorOptions): void {
   }
 }
 
-function recordEntry({ text, folds }: EditorState, { onSent }: EditorOptions): void {
-  if (isRecorded(text)) onSent?.(folds.length > 0 ? { text, folds } : { text });
+function recordEntry(sent: EditorState, { onSent }: EditorOptions): void {
+  if (isRecorded(sent.text)) onSent?.(entryOf(sent));
 }
 
 function send(type: 'submit' | 'queue', sent: EditorState, options: EditorOptions): void {
@@ -136,8 +138,6 @@ export class EditorStore {
   #completions: Completions | undefined;
   /** True if the key that the editor handles now was pressed alone. */
   #isAlone = true;
-  /** True if the first character of the text came with a key that was pressed alone. */
-  #isTyped = true;
   #snapshot: EditorSnapshot;
   readonly #listeners = new Set<() => void>();
 
@@ -154,9 +154,7 @@ export class EditorStore {
   };
 
   readonly dispatch = (action: EditAction): void => {
-    // A text that is put back may be the text of another person.
-    const isOwn = this.#isAlone && action.type !== 'put_back';
-    this.#update(withEdit(this.#view, action), isOwn);
+    this.#update(withEdit(this.#view, action, this.#isAlone));
   };
 
   /** Handles a key. `isAlone` is false if it arrived together with other keys. */
@@ -178,21 +176,30 @@ export class EditorStore {
 
   press(
     key: Key,
-    context: Omit<PressContext, 'completions'>,
-    needsOwnKeys?: (text: string) => boolean,
+    context: Omit<PressContext, 'completions' | 'isOwn'>,
+    needsOwnKeys?: NeedsOwnKeys,
   ): Effect | undefined {
     const { view, effect } = pressKey(this.#view, key, {
       ...context,
-      completions: this.#completions,
+      ...{ completions: this.#completions, isOwn: this.#isAlone },
     });
     const isSent = effect?.type === 'submit' || effect?.type === 'queue';
-    const mayRun = !isSent || (this.#isAlone && this.#isTyped);
-    if (!mayRun && (isShellCommand(effect.sent.text) || needsOwnKeys?.(effect.sent.text))) {
-      this.#update({ ...this.#view, state: { ...this.#view.state, notice: heldNotice } });
+    const held = isSent ? this.#heldNotice(effect.sent, needsOwnKeys) : undefined;
+    if (held !== undefined) {
+      this.#update({ ...this.#view, state: { ...this.#view.state, notice: held } });
       return undefined;
     }
-    this.#update(view, this.#isAlone && key.type !== 'paste');
+    this.#update(view);
     return effect;
+  }
+
+  /** Returns what the user must do before a command runs. Returns undefined if the text can be sent. */
+  #heldNotice(sent: EditorState, needsOwnKeys?: NeedsOwnKeys): string | undefined {
+    const isTyped = isStartTyped(sent);
+    const { text, folds } = sent;
+    if (isTyped && this.#isAlone) return undefined;
+    if (!isShellCommand(text) && !needsOwnKeys?.(text, folds.length > 0)) return undefined;
+    return isTyped ? enterNotice : startNotice;
   }
 
   /** Returns true if the user is typing an `@` mention. */
@@ -200,8 +207,7 @@ export class EditorStore {
     return this.#view.mayComplete && isNamingFile(this.#view.state);
   }
 
-  #update(view: EditorView, isOwn = true): void {
-    if (startOf(view) !== startOf(this.#view)) this.#isTyped = isOwn;
+  #update(view: EditorView): void {
     this.#view = view;
     this.#completions = completions(view.state, this.#sources);
     const menu = menuOf(view, this.#completions);
@@ -213,12 +219,13 @@ export class EditorStore {
   }
 }
 
-function startOf({ state }: EditorView): string {
-  return /\S/.exec(state.text)?.[0] ?? '';
+/** Returns true if the user typed the first character of a text that is not white space. */
+function isStartTyped({ text, typed }: EditorState): boolean {
+  return text.search(/\S/) < typed;
 }
 
-const heldNotice =
-  'It did not run. Type the first character of this command yourself, and press Enter alone.';
+const startNotice = 'It did not run. Press Ctrl-U and type it again, its first character alone.';
+const enterNotice = 'It did not run. Press Enter once more, alone.';
 
 /**
  * Returns true if Enter would run a command of the shell, without a question. Another person may have written a text

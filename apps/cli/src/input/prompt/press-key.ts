@@ -1,5 +1,5 @@
 import type { CompletionItem, Completions, Menu } from '../completion/completion.ts';
-import { edit } from '../editor/edit.ts';
+import { editFrom } from '../editor/edit.ts';
 import type { EditAction, EditorState, Target } from '../editor/editor-state.ts';
 import type { Key } from '../keys/key.ts';
 
@@ -34,6 +34,8 @@ export interface PressContext {
   readonly canTakeBack?: boolean | undefined;
   /** Width of a text row in cells. */
   readonly width: number;
+  /** False if the key arrived together with others, for example in a paste that the terminal did not mark. Default: true. */
+  readonly isOwn?: boolean | undefined;
   /** The possible completions at the cursor. */
   readonly completions: Completions | undefined;
 }
@@ -41,14 +43,14 @@ export interface PressContext {
 /** Applies a key. The function is pure. The caller performs the effect. */
 export function pressKey(before: EditorView, key: Key, context: PressContext): KeyResult {
   const view = context.completions === undefined ? { ...before, closedAt: undefined } : before;
-  if (key.type === 'text' || key.type === 'paste') return applyBinding(view, key);
+  if (key.type === 'text' || key.type === 'paste') return applyBinding(view, key, context);
   switch (keyId(key)) {
     case 'enter':
-      return key.shift ? newline(view) : enter(view, context);
+      return key.shift ? newline(view, context) : enter(view, context);
     case 'alt+enter':
-      return context.isBusy && context.canQueue ? send(view, 'queue') : newline(view);
+      return context.isBusy && context.canQueue ? send(view, 'queue') : newline(view, context);
     case 'ctrl+enter':
-      return newline(view);
+      return newline(view, context);
     case 'tab':
       return key.shift ? { view } : tab(view, context);
     case 'escape':
@@ -57,7 +59,7 @@ export function pressKey(before: EditorView, key: Key, context: PressContext): K
     case 'ctrl+c':
       return interrupt(view, context);
     case 'ctrl+d':
-      return view.state.text === '' ? leave(view, context) : applyBinding(view, key);
+      return view.state.text === '' ? leave(view, context) : applyBinding(view, key, context);
     case 'up':
     case 'ctrl+p':
       return moveVertically(view, 'up', context);
@@ -65,21 +67,21 @@ export function pressKey(before: EditorView, key: Key, context: PressContext): K
     case 'ctrl+n':
       return moveVertically(view, 'down', context);
     default:
-      return applyBinding(view, key);
+      return applyBinding(view, key, context);
   }
 }
 
-function applyBinding(view: EditorView, key: Key): KeyResult {
+function applyBinding(view: EditorView, key: Key, context: PressContext): KeyResult {
   const action = boundAction(key);
-  return action === undefined ? { view } : applyEdit(view, action);
+  return action === undefined ? { view } : applyEdit(view, action, context);
 }
 
-function applyEdit(view: EditorView, action: EditAction): KeyResult {
-  return { view: withEdit(view, action) };
+function applyEdit(view: EditorView, action: EditAction, { isOwn }: PressContext): KeyResult {
+  return { view: withEdit(view, action, isOwn) };
 }
 
-function newline(view: EditorView): KeyResult {
-  return applyEdit(view, { type: 'insert', text: '\n' });
+function newline(view: EditorView, context: PressContext): KeyResult {
+  return applyEdit(view, { type: 'insert', text: '\n' }, context);
 }
 
 /**
@@ -96,7 +98,11 @@ function enter(view: EditorView, context: PressContext): KeyResult {
   const { cursor } = state;
   // Some terminals send a backslash and Enter for Shift-Enter. A user can also type these keys.
   if (cursor > 0 && state.text[cursor - 1] === '\\')
-    return applyEdit(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
+    return applyEdit(
+      view,
+      { type: 'replace', start: cursor - 1, end: cursor, text: '\n' },
+      context,
+    );
   return send(view, 'submit');
 }
 
@@ -112,10 +118,10 @@ function itemForEnter(view: EditorView, { completions }: PressContext): Completi
   return typed === item.insert.trimEnd() ? undefined : item;
 }
 
-function accept(view: EditorView, item: CompletionItem, { completions }: PressContext): KeyResult {
+function accept(view: EditorView, item: CompletionItem, context: PressContext): KeyResult {
   const { cursor } = view.state;
-  const { start, end } = completions ?? { start: cursor, end: cursor };
-  return applyEdit(view, { type: 'replace', start, end, text: item.insert });
+  const { start, end } = context.completions ?? { start: cursor, end: cursor };
+  return applyEdit(view, { type: 'replace', start, end, text: item.insert }, context);
 }
 
 function send(view: EditorView, type: 'submit' | 'queue'): KeyResult {
@@ -158,7 +164,7 @@ function moveVertically(view: EditorView, type: 'up' | 'down', context: PressCon
   const isEmpty = view.state.text === '' && view.state.historyIndex === view.state.history.length;
   if (type === 'up' && isEmpty && context.canTakeBack)
     return { view, effect: { type: 'take_back' } };
-  if (menu === undefined) return applyEdit(view, { type, width: context.width });
+  if (menu === undefined) return applyEdit(view, { type, width: context.width }, context);
   const { length } = menu.items;
   const selected = (menu.selected + (type === 'up' ? length - 1 : 1)) % length;
   return { view: { ...view, selected } };
@@ -194,9 +200,9 @@ export function menuOf(view: EditorView, completions: Completions | undefined): 
   };
 }
 
-/** Applies an edit and resets the selection, because the items change. */
-export function withEdit(view: EditorView, action: EditAction): EditorView {
-  const state = edit(view.state, action);
+/** Applies an edit and resets the selection, because the items change. `isOwn` is a parameter of `editFrom`. */
+export function withEdit(view: EditorView, action: EditAction, isOwn = true): EditorView {
+  const state = editFrom(view.state, action, isOwn);
   const isTyping = action.type === 'insert' || action.type === 'erase' || action.type === 'replace';
   const closedAt = isTyping ? view.closedAt : undefined;
   return { state, mayComplete: isTyping, selected: 0, closedAt };
