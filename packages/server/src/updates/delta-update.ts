@@ -1,7 +1,8 @@
 import type { FoldState, OpenPart, Part } from '@millrace/core';
-import type { Update, UpdateDelta } from '../contract/message.ts';
+import type { TaskMessage, Update, UpdateDelta } from '../contract/message.ts';
 import { jsonType, parseObject, styleOf } from './content-parts.ts';
-import { type LoggedMessage, messageIndex } from './logged-message.ts';
+import type { LoggedMessage } from './logged-message.ts';
+import { messageIndex } from './message-index.ts';
 import { isJson, startRow } from './task-messages.ts';
 
 /**
@@ -124,4 +125,17 @@ function isBuiltByDeltas(part: Part): boolean {
     case 'file':
       return false;
   }
+}
+
+// Caches the JSON of each row. All deltas of a message contain the same row, which is most of their JSON.
+const rowJson = new WeakMap<TaskMessage, string>();
+
+/** Returns the JSON of an update. */
+export function encodeUpdate(update: Update): string {
+  const { parent_task_message: row } = update;
+  if (update.type !== 'delta' || row === null) return JSON.stringify(update);
+  const known = rowJson.get(row) ?? JSON.stringify(row);
+  rowJson.set(row, known);
+  const delta = JSON.stringify(update.delta);
+  return `{"type":"delta","index":${update.index},"parent_task_message":${known},"delta":${delta}}`;
 }

@@ -1,5 +1,4 @@
 import {
-  attemptOf,
   type FoldState,
   findOpen,
   type ItemKind,
@@ -85,12 +84,17 @@ export function editedId({ metadata }: ItemState): string | undefined {
 
 type Group = [PartSlot, ...PartSlot[]];
 
+/** Returns whether users see the item. */
+export function isShown({ kind }: ItemState): boolean {
+  return authors[kind] !== undefined;
+}
+
 function groupsOf(state: FoldState, item: ItemState): readonly Group[] {
   const groups: Group[] = [];
   let block: Group | undefined;
   const isBlock = isIndexed(item);
   for (const slot of item.parts) {
-    const isEntry = isBlock && kindOf(state, slot) === 'reasoning';
+    const isEntry = isBlock && isReasoning(state, slot);
     if (isEntry && block !== undefined) {
       block.push(slot);
       continue;
@@ -102,12 +106,23 @@ function groupsOf(state: FoldState, item: ItemState): readonly Group[] {
   return groups;
 }
 
-function kindOf(state: FoldState, { id, part }: PartSlot) {
-  return part?.kind ?? findOpen(state, id)?.begin.kind;
+/** Returns whether the part is reasoning, open or committed. */
+export function isReasoning(state: FoldState, { id, part }: PartSlot): boolean {
+  return (part?.kind ?? openById(state).get(id)?.begin.kind) === 'reasoning';
+}
+
+// Caches the open parts by their ids. One search in the list for each part would take parts × parts steps.
+const openByList = new WeakMap<FoldState['open'], ReadonlyMap<PartId, OpenPart>>();
+
+function openById({ open }: FoldState): ReadonlyMap<PartId, OpenPart> {
+  const byId = openByList.get(open) ?? new Map(open.map((part) => [part.id, part]));
+  openByList.set(open, byId);
+  return byId;
 }
 
 export function openPartsOf(state: FoldState, { slots }: LoggedMessage): readonly OpenPart[] {
-  return slots.flatMap(({ id, part }) => (part === undefined ? (findOpen(state, id) ?? []) : []));
+  const find = (id: PartId) => (slots.length === 1 ? findOpen(state, id) : openById(state).get(id));
+  return slots.flatMap(({ id, part }) => (part === undefined ? (find(id) ?? []) : []));
 }
 
 export function isStreaming({ slots }: LoggedMessage): boolean {
@@ -139,8 +154,6 @@ export function messageWithPart(
   id: PartId,
 ): LoggedMessage | undefined {
   if (item === undefined) return undefined;
-  if (isIndexed(item))
-    return messagesInItem(state, item).find(({ slots }) => slots.some((slot) => slot.id === id));
   const known = messagesByPart.get(item) ?? new Map<PartId, LoggedMessage>();
   messagesByPart.set(item, known);
   const message = known.get(id) ?? findMessageOfPart(state, item, id);
@@ -148,7 +161,7 @@ export function messageWithPart(
   return message;
 }
 
-/** Builds the message of a part. Without an index, each part of an item is a message. */
+/** Builds the message of a part. Only the reasoning parts of an item with an index share a message. */
 function findMessageOfPart(
   state: FoldState,
   item: ItemState,
@@ -157,7 +170,11 @@ function findMessageOfPart(
   const author = authors[item.kind];
   const slot = item.parts.findLast((one) => one.id === id);
   if (author === undefined || slot === undefined) return undefined;
-  return messageOfSlots(state, item, author, [slot], slot === item.parts[0]);
+  const kind = slot.part?.kind ?? findOpen(state, id)?.begin.kind;
+  const isEntry = kind === 'reasoning' && isIndexed(item);
+  const block = isEntry ? item.parts.filter((one) => isReasoning(state, one)) : [];
+  const [first = slot, ...rest] = block;
+  return messageOfSlots(state, item, author, [first, ...rest], first === item.parts[0]);
 }
 
 /** Finds a message by its id. If the message was edited, it returns the latest edit. */
@@ -217,53 +234,6 @@ export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boole
     if (edit !== undefined) return edit !== item.id;
   }
   return false;
-}
-
-/**
- * Returns the index of a message in its turn: the agent's own index, or otherwise its position among the
- * messages. It is null outside of turns. It depends only on the state, so reconnecting clients get the same
- * index.
- */
-export function messageIndex(state: FoldState, message: LoggedMessage): number | null {
-  const { item, slots, isFirst } = message;
-  const [{ id, part }] = slots;
-  const own = (part ?? findOpen(state, id))?.metadata?.['index'];
-  if (isIndexed(item) && typeof own === 'number') return own;
-  if (isIndexed(item) && isFirst) return item.metadata?.['index'] as number;
-  return item.turn === 0 ? null : (ordinalsOf(state, item.turn).get(id) ?? null);
-}
-
-interface Ordinals {
-  readonly turn: number;
-  readonly gone: FoldState['gone'];
-  readonly byId: ReadonlyMap<PartId, number>;
-}
-
-// Caches the numbers per list of items. While text streams, the items and the retracted parts stay the same.
-const ordinalsByItems = new WeakMap<FoldState['items'], Ordinals>();
-
-function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
-  const cached = ordinalsByItems.get(state.items);
-  if (cached !== undefined && cached.turn === turn && cached.gone === state.gone)
-    return cached.byId;
-  const byId = countOrdinals(state, turn);
-  ordinalsByItems.set(state.items, { turn, gone: state.gone, byId });
-  return byId;
-}
-
-/**
- * Returns the number of each part in a turn. A retracted part keeps its number, so an index is never reused.
- */
-function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
-  const items = itemsOfTurn(state, turn);
-  const taken = new Set(items.map(({ metadata }) => metadata?.['index']));
-  let next = [...state.gone].filter((id) => attemptOf(id).turn === turn).length;
-  const byId = new Map<PartId, number>();
-  for (const { slots } of items.flatMap((item) => messagesInItem(state, item))) {
-    while (taken.has(next)) next++;
-    byId.set(slots[0].id, next++);
-  }
-  return byId;
 }
 
 /** Returns the items of a turn. It reads backwards from the newest item and stops at the previous turn. */

@@ -12,22 +12,23 @@ import {
   type PartId,
 } from '@millrace/core';
 import type { Frame } from '@millrace/core/streams';
-import type { TaskMessage, Update } from '../contract/message.ts';
+import type { Update } from '../contract/message.ts';
 import type { FrameView } from '../contract/stream.ts';
 import { styleOf, textFields } from './content-parts.ts';
-import { deltasBuildContent, deltaUpdates, reopenUpdate } from './delta-update.ts';
+import { deltasBuildContent, deltaUpdates, encodeUpdate, reopenUpdate } from './delta-update.ts';
 import {
+  editedId,
   isIndexed,
   isReplaced,
   isStreaming,
   isVisible,
   itemsOfTurn,
   type LoggedMessage,
-  messageIndex,
   messagesInItem,
   messageWithPart,
   openPartsOf,
 } from './logged-message.ts';
+import { messageIndex } from './message-index.ts';
 import { messageRow, retractedRow, startRow } from './task-messages.ts';
 
 /** The view that converts the log to task-message updates. Each frame contains one update. */
@@ -44,18 +45,6 @@ export const updatesView: FrameView = {
   },
   restate: (state) => restatement(state).map((update) => ({ data: encodeUpdate(update) })),
 };
-
-// Caches the JSON of each row. All deltas of a message contain the same row, which is most of their JSON.
-const rowJson = new WeakMap<TaskMessage, string>();
-
-function encodeUpdate(update: Update): string {
-  const { parent_task_message: row } = update;
-  if (update.type !== 'delta' || row === null) return JSON.stringify(update);
-  const known = rowJson.get(row) ?? JSON.stringify(row);
-  rowJson.set(row, known);
-  const delta = JSON.stringify(update.delta);
-  return `{"type":"delta","index":${update.index},"parent_task_message":${known},"delta":${delta}}`;
-}
 
 /** Returns the first frame of a stream of updates. */
 export function connectedFrame({ session }: Pick<FoldState, 'session'>): Frame {
@@ -98,9 +87,7 @@ export function restatement(state: FoldState): readonly Update[] {
 function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): readonly Update[] {
   if (delta.type === 'unknown') return [];
   const { partId } = delta;
-  if (delta.type === 'retract_part') {
-    return changedMessages(before, after, [findItemOfPart(before, partId)?.id]);
-  }
+  if (delta.type === 'retract_part') return updatesOfRetract(before, partId, after);
   const open = findOpen(before, partId);
   // A fast path for appends. They are the most frequent records and do not change an item.
   if (delta.type === 'append_text' && open !== undefined) {
@@ -193,6 +180,22 @@ function updatesOfCommit(
     parent_task_message: messageRow(after, message),
   };
   return [{ type: 'done', ...head }];
+}
+
+/**
+ * Compares only the message that the part belonged to, because a record can be one of thousands that retract the parts
+ * of one item.
+ */
+function updatesOfRetract(before: FoldState, partId: PartId, after: FoldState): readonly Update[] {
+  const item = findItemOfPart(before, partId);
+  const previous = messageWithPart(before, item, partId);
+  if (item === undefined || previous === undefined) return [];
+  // The next message of an edit takes over the id of the edited message.
+  if (previous.isFirst && editedId(item) !== undefined)
+    return changedMessages(before, after, [item.id]);
+  const rest = previous.slots.find(({ id }) => id !== partId);
+  const message = rest && messageWithPart(after, findItem(after, item.id), rest.id);
+  return compareMessages(before, after, [previous], message === undefined ? [] : [message]);
 }
 
 function updatesOfFact(
