@@ -115,6 +115,27 @@ describe.for(sandboxUsers)('as %s', (user) => {
   });
 
   test.for([
+    ['in the repository', '.'],
+    ['in a new repository', 'new'],
+  ] as const)(
+    '18.1264: attack: a command lets git commit copy a hidden key, %s',
+    async ([, folder], context) => {
+      const agent = await attackAgent(user, context);
+      const key = join(agent.home, '.ssh/id_rsa');
+      agent.write(agent.home, { '.ssh/id_rsa': 'the secret' });
+      expect(runOutside(agent.workspace, prepare)).toBe(true);
+      const record = `rr-cache/${'1'.repeat(40)}`;
+      const said = await agent.run(
+        `git init -q ${folder}; cd ${folder}/.git; mkdir -p ${record}; touch ${record}/preimage; printf '${'1'.repeat(40)}\\t${key}\\0' > MERGE_RR`,
+      );
+      expect(said).toContain('The sandbox renamed MERGE_RR');
+      const commit = 'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x';
+      expect(runOutside(join(agent.workspace, folder), commit)).toBe(true);
+      expect(await agent.run(`cat ${folder}/.git/rr-cache/*/*`)).not.toContain('the secret');
+    },
+  );
+
+  test.for([
     ['rebase-merge', rebase('echo recursive > strategy')],
     [
       'rebase-apply',

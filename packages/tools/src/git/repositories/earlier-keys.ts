@@ -25,6 +25,8 @@ export interface EarlierState {
   readonly searched: readonly string[];
   /** The files in these folders that make git read other settings, and that no command could create under the guards. */
   readonly added: readonly string[];
+  /** The keys of the unusual entries of these folders. They are in `seen` too. */
+  readonly entries: EarlierKeys;
   /** Rejects if the state cannot be read. No command may start before it resolves. */
   readonly seen: Promise<EarlierKeys>;
 }

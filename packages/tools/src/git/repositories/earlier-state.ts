@@ -2,6 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { isBelow } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
+import { entryKeys } from '../git-folder/unusual-entries.ts';
 import { type EarlierKeys, type EarlierState, earlierKey } from './earlier-keys.ts';
 import { innerKeys, surveyInner } from './inner-git-folders.ts';
 import { repositoryKeys } from './judge-repositories.ts';
@@ -53,13 +54,14 @@ export function earlierState(options: EarlierOptions): EarlierState {
   ];
   const common = gitFolders.map(commonFolderOf).filter((git) => isBelow(root, git));
   const searched = [...new Set([...gitFolders, ...common])];
+  const entries = new Set(entryKeys(searched).filter(wasSeen));
   const seen = surveyInner(root, searched, inner).then(
-    (found) => new Set([...now, ...innerKeys(found)].filter(wasSeen)),
+    (found) => new Set([...[...now, ...innerKeys(found)].filter(wasSeen), ...entries]),
   );
   // The caller waits for the state later.
   seen.catch(() => {});
   const newRoot = isKnownOne(ofRoot) ? undefined : ofRoot;
-  return { known, guarded, newRoot, gitFolders, searched, added, seen };
+  return { known, guarded, newRoot, gitFolders, searched, added, entries, seen };
 }
 
 /** Returns the path and the folders above it, up to the root. */

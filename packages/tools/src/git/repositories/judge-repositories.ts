@@ -1,8 +1,10 @@
 import { basename, dirname, join } from 'node:path';
-import { isInside } from '../../workspace/match-path.ts';
+import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
-import { begunNames, riskOfBegun } from './begun-work.ts';
+import { begunNames, riskOfBegun } from '../git-folder/begun-work.ts';
+import { entryRisks } from '../git-folder/unusual-entries.ts';
 import { type EarlierState, earlierKey } from './earlier-keys.ts';
+import { readGitContent } from './inner-git-folders.ts';
 import type { Risk } from './remove-risk.ts';
 import {
   type FoundRepositories,
@@ -11,9 +13,10 @@ import {
   type RepositorySearch,
 } from './repository-search.ts';
 import { isSparseConfig, riskOfBare, riskOfGit, riskOfKnown } from './settings-risk.ts';
+import { gitFolderOf } from './submodules.ts';
 
 /** The facts about a command that the checks of repositories need. */
-export interface JudgeOptions extends Partial<Pick<EarlierState, 'newRoot'>> {
+export interface JudgeOptions extends Partial<Pick<EarlierState, 'newRoot' | 'entries'>> {
   /** The real path of the workspace. */
   readonly root: string;
   /** True if the command has access to the network. */
@@ -59,6 +62,8 @@ export async function risksOf(
         ? await riskOfChanged(folder, 'hasGit', options)
         : (isTooMany ?? (await judged(() => riskOfGit(git, options))));
       if (why !== undefined) risks.push({ folder, names: ['.git'], why });
+      else if (!isKnown(options, folder, 'hasGit'))
+        risks.push(...(await entriesOfNew(gitFolderOf(folder), options)));
     }
     if (isBare) {
       const why = isKnown(options, folder, 'isBare')
@@ -66,9 +71,23 @@ export async function risksOf(
         : (isTooMany ?? (await judged(() => riskOfBare(folder, options))));
       const names = why === isTooMany ? ['HEAD'] : ofBare;
       if (why !== undefined) risks.push({ folder, names, why });
+      else if (!isKnown(options, folder, 'isBare'))
+        risks.push(...(await entriesOfNew(folder, options)));
     }
   }
   return risks;
+}
+
+/** Returns the unusual entries of a new repository, and of the repositories in it. They do not harm the repository. */
+async function entriesOfNew(
+  git: string | undefined,
+  { root, entries = new Set(), guarded }: JudgeOptions,
+): Promise<readonly Risk[]> {
+  if (git === undefined || !isBelow(root, git)) return [];
+  const { inner } = await readGitContent(git);
+  const risks = entryRisks([git, ...inner.map(({ folder }) => folder)], entries, guarded);
+  // Git creates this file for `git clone --shared` and `git clone --reference`.
+  return risks.filter(({ names }) => !names.includes('alternates'));
 }
 
 /**

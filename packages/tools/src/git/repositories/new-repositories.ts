@@ -1,6 +1,7 @@
 import { join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
 import { entryOf } from '../../workspace/real-form.ts';
+import { entriesLeft, recordWatch } from '../git-folder/unusual-entries.ts';
 import type { EarlierState } from './earlier-keys.ts';
 import { changedIndexes, earlierState } from './earlier-state.ts';
 import { gitFolderSearch, newInnerRisks, surveyInner } from './inner-git-folders.ts';
@@ -16,11 +17,11 @@ import type { PackageCheck, PackageRepositories } from './package-repositories.t
 import { packagesName } from './read-folder.ts';
 import {
   describeRemoved,
-  makeReadable,
   type Removed,
   type Risk,
   removeRisk,
   renameOdd,
+  surveyAll,
 } from './remove-risk.ts';
 import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
 
@@ -77,17 +78,24 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const earlier = options.earlier ?? earlierState({ ...options, inner });
   const { gitFolders, searched, guarded, seen } = earlier;
   const surveyGit = () => surveyInner(root, searched, inner);
+  const judging = { ...options, entries: earlier.entries };
+  const removed: Removed = { renamed: [], failed: [] };
+  const remove = async (risks: readonly Risk[]) => {
+    for (const risk of risks) await removeRisk(root, risk, removed);
+  };
+  const recordsAgain = recordWatch(earlier, remove);
   const innerRisks = async (now: FoundRepositories) =>
     newInnerRisks(now, await seen, guarded, searched);
   const findAny = async () => {
     const risky = await innerRisks(await surveyGit());
     if (risky.length > 0) return risky;
+    const records = await recordsAgain();
     const all = search.survey(root);
     const begun = risksOfBegun(earlier);
     const changed = await changedIndexes(options, gitFolders, await seen);
-    const risks = [...begun, ...changed, ...(await risksOf(all, options))];
+    const risks = [...records, ...begun, ...changed, ...(await risksOf(all, judging))];
     if (risks.length > 0 || isOver) return risks;
-    return risksOf(await packages.survey(root, all.packages), options);
+    return risksOf(await packages.survey(root, all.packages), judging);
   };
   const checkLater = (ms: number) => {
     timer = setTimeout(async () => {
@@ -112,7 +120,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     const known = options.known.filter(({ folder }) => isInPackages(root, folder));
     try {
       const removed = { renamed: [], failed: [] };
-      const { all, risks } = await removeNew(options, removed, () => survey(folders));
+      const { all, risks } = await removeNew(judging, removed, () => survey(folders));
       const notes = [...problemOf(all), ...describeRemoved(removed)];
       const others = new Set([...risks, ...known].map(({ folder }) => folder));
       const found = [...known, ...all.found.filter(({ folder }) => !others.has(folder))];
@@ -141,7 +149,6 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       for (const one of [search, inner]) one.forgetIndexes();
       const waitMs = (performance.now() - startedAt) / maxShare;
       const notes: string[] = [];
-      const removed = { renamed: [], failed: [] };
       // An error in one check must not end the other checks.
       const attempt = async (check: () => Promise<void>) => {
         try {
@@ -150,9 +157,6 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
           isComplete = false;
           notes.push(cannotCheck(error));
         }
-      };
-      const remove = async (risks: readonly Risk[]) => {
-        for (const risk of risks) await removeRisk(root, risk, removed);
       };
       let problems: readonly string[] = [];
       const checks = [
@@ -164,9 +168,9 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
           problems = problemOf(left);
         },
         async () => remove(await changedIndexes(options, gitFolders, await seen)),
-        async () => remove(risksOfBegun(earlier)),
+        async () => remove([...risksOfBegun(earlier), ...entriesLeft(earlier)]),
         async () => {
-          const { all } = await removeNew(options, removed, async () => search.survey(root));
+          const { all } = await removeNew(judging, removed, async () => search.survey(root));
           folders = all.packages;
           isComplete &&= all.problem === undefined;
           problems = [...problemOf(all), ...problems];
@@ -227,7 +231,9 @@ export function renameNewRepositories(): readonly string[] {
 
 function renameNew(options: WatchOptions, earlier: EarlierState): readonly string[] {
   options.search.forgetIndexes();
-  const notes = risksOfBegun(earlier).flatMap(pathsOf).map(renameNowAndTell);
+  const notes = [...risksOfBegun(earlier), ...entriesLeft(earlier)]
+    .flatMap(pathsOf)
+    .map(renameNowAndTell);
   for (let searches = 1; searches <= maxSearches; searches++) {
     const { found, odd, isCut } = options.search.survey(options.root);
     for (const { folder, name } of odd) notes.push(renameOddAndTell(folder, name));
@@ -269,28 +275,4 @@ function problemOf({ problem }: FoundRepositories): readonly string[] {
 function cannotCheck(error: unknown): string {
   const why = error instanceof Error ? error.message : 'unknown error';
   return `The sandbox cannot check which repositories the command created. Tell the user before git is used. ${why}`;
-}
-
-/**
- * Maximum number of attempts to make nested folders readable. An unreadable folder can hide more unreadable
- * folders.
- */
-const maxLevels = 50;
-
-/**
- * Searches the workspace after a command. If the command made folders unreadable, it makes them readable
- * again.
- */
-async function surveyAll(
-  root: string,
-  survey: () => Promise<FoundRepositories>,
-): Promise<FoundRepositories> {
-  let all = await survey();
-  for (let level = 0; level < maxLevels && all.unlisted.length > 0; level++) {
-    const { unlisted } = all;
-    for (const folder of unlisted) await makeReadable(root, folder);
-    all = await survey();
-    if (all.unlisted[0] === unlisted[0]) break;
-  }
-  return all;
 }

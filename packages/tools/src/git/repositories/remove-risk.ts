@@ -5,6 +5,7 @@ import { relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import { keptNames } from '../../workspace/kept-names.ts';
 import { bytePath } from './read-folder.ts';
+import type { FoundRepositories } from './repository-search.ts';
 
 /** The entries of a folder that make git run programs. */
 export interface Risk {
@@ -141,8 +142,32 @@ async function within<Result>(
  * Tries to give the owner all permissions for a folder that a command made unreadable. The folder was
  * readable before the command, because the command would otherwise not have started.
  */
-export async function makeReadable(root: string, folder: string): Promise<void> {
+async function makeReadable(root: string, folder: string): Promise<void> {
   await within(root, folder, async () => {}).catch(() => {});
+}
+
+/**
+ * Maximum number of attempts to make nested folders readable. An unreadable folder can hide more unreadable
+ * folders.
+ */
+const maxLevels = 50;
+
+/**
+ * Searches the workspace after a command. If the command made folders unreadable, it makes them readable
+ * again.
+ */
+export async function surveyAll(
+  root: string,
+  survey: () => Promise<FoundRepositories>,
+): Promise<FoundRepositories> {
+  let all = await survey();
+  for (let level = 0; level < maxLevels && all.unlisted.length > 0; level++) {
+    const { unlisted } = all;
+    for (const folder of unlisted) await makeReadable(root, folder);
+    all = await survey();
+    if (all.unlisted[0] === unlisted[0]) break;
+  }
+  return all;
 }
 
 /** Sentences for the model about renamed entries, and about entries that could not be renamed. */
