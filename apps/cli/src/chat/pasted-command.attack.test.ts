@@ -233,6 +233,28 @@ test.for(['/model other', '/new', '/quit', '/help'])(
   },
 );
 
+const [right, ctrlA, ctrlK, altEnter, backspace] = ['\x1b[C', '\x01', '\x0b', '\x1b\r', '\x7f'];
+
+test.for([
+  ...[
+    [['x', paste(`!touch x #${lines}`), home, remove]],
+    [['x', paste('!touch x'), home, remove]],
+    [['x', altEnter, paste('!touch x'), home, backspace, backspace]],
+    [['x', paste(`/mode auto${lines}`), ctrlA, '\x04']],
+    [[...'/search ', `${ctrlA}${right}${ctrlK}mode auto`]],
+    [[...'/search ', `${backspace.repeat(7)}mode auto`]],
+    [[...'/search ', `${ctrlA}${right}mode auto `]],
+  ],
+  [['/', paste(`mode auto${lines}`)]],
+] as const)('18.1331: attack: the keys %j run a pasted command', async ([keys]) => {
+  const chat = openChat();
+  await chat.idle();
+  await typeAlone(chat, [...keys, '\r']);
+  await chat.waitForText('It did not run.');
+  expect(chat.terminal.screen).toContain('asks first · script');
+  expect(ran).toEqual([]);
+});
+
 /** Types each key alone. */
 async function typeAlone(chat: TestChat, typed: readonly string[]): Promise<void> {
   for (const key of typed) {

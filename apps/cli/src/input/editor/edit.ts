@@ -31,13 +31,19 @@ export function edit(state: EditorState, action: EditAction): EditorState {
 
 /**
  * Applies an action like `edit`. `isOwn` is false if the action may come from a paste that the terminal did not mark.
- * The user then typed only the start of the text that does not change.
+ * The user then typed only the start of the text that does not change. If a paste changes the name of a command that
+ * the user typed, nothing of the text counts as typed.
  */
 export function editFrom(state: EditorState, action: EditAction, isOwn: boolean): EditorState {
   const next = afterAction(state, action, isOwn);
-  if (isOwn || next.text === state.text) return next;
-  return { ...next, typed: Math.min(next.typed, commonLength(state.text, next.text)) };
+  if ((isOwn && action.type !== 'paste') || next.text === state.text) return next;
+  const kept = commonLength(state.text, next.text);
+  const [name = ''] = commandName.exec(state.text.slice(0, state.typed)) ?? [];
+  return { ...next, typed: kept < name.length ? 0 : Math.min(next.typed, kept) };
 }
+
+/** Matches the name of a slash command at the start of a text, with the white space before it. */
+export const commandName: RegExp = /^\s*\/\S*/;
 
 /** Returns the length of the start that two texts have in common. */
 function commonLength(one: string, other: string): number {

@@ -1,5 +1,6 @@
 import type { CompletionSources, Completions, Menu } from '../completion/completion.ts';
 import { completions, isNamingFile } from '../completion/completions.ts';
+import { commandName } from '../editor/edit.ts';
 import {
   createEditor,
   type EditAction,
@@ -219,9 +220,13 @@ export class EditorStore {
   }
 }
 
-/** Returns true if the user typed the first character of a text that is not white space. */
-function isStartTyped({ text, typed }: EditorState): boolean {
-  return text.search(/\S/) < typed;
+/**
+ * Returns true if the user typed the first character of a text that is not white space. The name of a command must be
+ * visible.
+ */
+function isStartTyped({ text, typed, folds }: EditorState): boolean {
+  const [name = ''] = commandName.exec(text) ?? [];
+  return text.search(/\S/) < typed && folds.every(({ start }) => start >= name.length);
 }
 
 const startNotice = 'It did not run. Press Ctrl-U and type it again, its first character alone.';
