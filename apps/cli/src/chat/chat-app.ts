@@ -13,7 +13,7 @@ import { refusalToResume } from '../store/own-session.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { clipboardText } from '../text/terminal/terminal-gate.ts';
 import { findTheme, type Theme, themeNamed } from '../text/theme/theme.ts';
-import { allCommands, isCommand, runSlashCommand } from './commands/command-table.ts';
+import { actsOutside, allCommands, isCommand, runSlashCommand } from './commands/command-table.ts';
 import type { CommandContext } from './commands/slash-command.ts';
 import { type Block, note } from './contract/block.ts';
 import type { ChatState } from './contract/chat-state.ts';
@@ -79,6 +79,9 @@ interface PromptAccess {
 }
 
 const noPrompt: PromptAccess = { putBack() {}, set() {}, text: () => '', history: () => [] };
+
+const untypedText =
+  '✗ The command did not run, because it acts outside of the conversation. Type it here.';
 
 const noSuspend = () => Promise.resolve();
 
@@ -287,16 +290,17 @@ export class ChatApp implements CommandContext {
   readonly submit = (text: string): void => {
     // A new message ends a replay.
     this.#replay?.stop();
-    this.#runInBackground(this.#perform(text));
+    this.#runInBackground(this.#perform(text, true));
   };
 
   /**
-   * Sends the prompt of the command line. It is never a command with `!`, because a script may have
-   * put the text of another person into it.
+   * Sends the prompt of the command line. It is never a command with `!` and none that acts outside of the
+   * conversation, because a script may have put the text of another person into it.
    */
-  readonly sendFirst = (text: string): void => this.submit(text.replace(/^!/, ' !'));
+  readonly sendFirst = (text: string): void =>
+    this.#runInBackground(this.#perform(text.replace(/^!/, ' !'), false));
 
-  async #perform(text: string): Promise<void> {
+  async #perform(text: string, isTyped: boolean): Promise<void> {
     await this.#conversation.whole;
     // A text that starts with a space is a message, because the user did not type the `!` first.
     const command = /^!(?!!)([\s\S]+)$/.exec(text.trimEnd())?.[1]?.trim();
@@ -304,6 +308,7 @@ export class ChatApp implements CommandContext {
     if (command !== undefined && isReadOnly)
       this.print(note('bad', '✗ It did not run, because this session is read-only (--read-only).'));
     else if (command !== undefined) await this.#commands.run(command);
+    else if (!isTyped && actsOutside(text, allCommands(this))) this.print(note('bad', untypedText));
     else if (isCommand(text, allCommands(this))) await runSlashCommand(this, text);
     else await this.#conversation.send(text);
     this.display.requestDraw();

@@ -255,6 +255,20 @@ test.for([
   expect(ran).toEqual([]);
 });
 
+test.for(['/mode auto', '  /MODE  auto', `/mode auto${lines}`, '/export x.md', '/undo'])(
+  '18.1332: attack: the prompt %j of the command line acts outside of the conversation',
+  async (prompt) => {
+    const chat = openChat({ prompt });
+    await chat.waitForText('✗ The command did not run');
+    expect(chat.terminal.screen).toContain('asks first · script');
+  },
+);
+
+test('the prompt of the command line runs another slash command', async () => {
+  const chat = openChat({ prompt: '/cost' });
+  await chat.waitForText('› /cost');
+});
+
 /** Types each key alone. */
 async function typeAlone(chat: TestChat, typed: readonly string[]): Promise<void> {
   for (const key of typed) {
