@@ -87,23 +87,58 @@ function tooLarge(git: string): SandboxError {
   return new SandboxError('cannot_confine', message, { path: git });
 }
 
-/** Returns the git folders whose index a command has changed in a way that cannot be checked. */
+interface IndexOptions {
+  readonly root: string;
+  readonly search: RepositorySearch;
+  readonly known: readonly FoundRepository[];
+  readonly harmless: Promise<ReadonlySet<string>>;
+}
+
+/**
+ * Returns the indexes that a command has changed in a way that cannot be checked, and the repositories with programs
+ * that it has made submodules. Such a repository existed before, but git ran nothing of it.
+ */
 export async function changedIndexes(
-  { root, search }: { readonly root: string; readonly search: RepositorySearch },
+  options: IndexOptions,
   gitFolders: readonly string[],
   seen: EarlierKeys,
 ): Promise<readonly Risk[]> {
+  const { root, search } = options;
   const risks: Risk[] = [];
   search.startCheck();
   for (const folder of gitFolders) {
     const { stamp, submodules } = search.readIndex(folder);
     if (stamp !== undefined && seen.has(earlierKey('index', folder, stamp))) continue;
     const worktree = basename(folder) === '.git' ? dirname(folder) : undefined;
+    const added = submodules?.filter((path) => !seen.has(earlierKey('submodule', folder, path)));
     const isRisk =
-      submodules === undefined ||
-      (submodules.some((path) => !seen.has(earlierKey('submodule', folder, path))) &&
-        (await hasHiddenWorktree(folder, root, worktree)));
+      added === undefined ||
+      (added.length > 0 && (await hasHiddenWorktree(folder, root, worktree)));
     if (isRisk) risks.push({ folder, names: ['index'], why: 'its index cannot be checked' });
+    else risks.push(...(await withPrograms(folder, added, options)));
   }
   return risks;
+}
+
+/** Returns the repositories of these submodules that existed before the command and that can run programs. */
+async function withPrograms(
+  git: string,
+  submodules: readonly string[],
+  { root, known, harmless }: IndexOptions,
+): Promise<readonly Risk[]> {
+  if (submodules.length === 0) return [];
+  const withGit = known.filter(({ hasGit }) => hasGit);
+  const worktrees = [root, ...withGit.map(({ folder }) => folder)];
+  const own = worktrees.filter((folder) => gitFolderOf(folder) === git);
+  const paths = new Set(own.flatMap((folder) => submodules.map((path) => join(folder, path))));
+  const isHarmless = await harmless;
+  return withGit
+    .filter(({ folder }) => paths.has(folder))
+    .filter((one) => !repositoryKeys({ ...one, isBare: false }).some((key) => isHarmless.has(key)))
+    .map(({ folder }) => ({
+      folder,
+      names: ['.git'],
+      effect: 'git status of the folder above would run its programs',
+      why: 'the command made it a submodule. Remove it with git rm --cached before you rename it back',
+    }));
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { SandboxError } from '../../contract/sandbox.ts';
-import { watchedCommand } from '../../testing/sandbox/watched-command.ts';
+import { runScript, watchedCommand } from '../../testing/sandbox/watched-command.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { harmlessRepositories } from './judge-repositories.ts';
 import { watchRepositories } from './new-repositories.ts';
@@ -49,6 +49,51 @@ test.each([
   const notes = await watch.finish();
   expect(notes.join('\n')).toContain(`The sandbox renamed .git to`);
   expect(existsSync(join(root, folder, '.git'))).toBe(false);
+});
+
+const own = 'git config user.name a; git config user.email a@b; git commit -q --allow-empty -m x';
+const archive = `mkdir -p vendor/lib; cd vendor/lib; git init -q; ${own}`;
+const program = 'git config core.fsmonitor "touch $OUT/ran; false"';
+
+test.for([
+  ['git add', `git init -q; ${own}; (${archive}; ${program})`, 'git add -A'],
+  ['a commit', `git init -q; ${own}; (${archive}; ${program})`, `git add -A; ${own}`],
+  [
+    'a submodule of another one',
+    `git init -q; ${own}; git init -q vendor; (cd vendor; ${own}); git add vendor; (${archive}; ${program})`,
+    'cd vendor; git add -A',
+  ],
+  [
+    'a repository in another folder',
+    `git init -q --separate-git-dir=data; ${own}; (${archive}; ${program})`,
+    'git add -A vendor',
+  ],
+] as const)(
+  '18.1265: attack: a command makes a hostile repository a submodule with %s',
+  async ([, before, command]) => {
+    const out = temporaryFolder();
+    const { root, notes } = await watchedCommand(
+      (folder) => runScript(folder, before, out),
+      (folder) => runScript(folder, `${command}; rm -f "$OUT/ran"`, out),
+      () => {},
+    );
+    runScript(root, 'git reset -q; git status; cd vendor; git status', out);
+    expect(readdirSync(out), notes).toEqual([]);
+    expect(notes).toContain('the command made it a submodule');
+  },
+);
+
+test('18.1265: a harmless repository, and one that was a submodule before, stay', async () => {
+  const { root, notes } = await watchedCommand(
+    (folder) => {
+      runScript(folder, `git init -q; ${own}; (${archive}; ${program}); git add -A`);
+      runScript(folder, `git init -q plain; cd plain; ${own}`);
+      runScript(folder, `git init -q other; cd other; ${own}; ${program}`);
+    },
+    (folder) => runScript(folder, `git add plain; touch a; git add a; ${own}`),
+  );
+  expect(notes).toBe('');
+  runScript(root, '[ -d plain/.git ] && [ -d vendor/lib/.git ] && [ -d other/.git ]');
 });
 
 test('a known repository with hooks of the user stays', async () => {
