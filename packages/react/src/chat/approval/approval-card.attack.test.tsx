@@ -47,6 +47,19 @@ test('18.1233: attack: a second line of a command looks like the end of a commen
   ]);
 });
 
+test('18.1334: attack: a line after several empty lines has no number of its own', async () => {
+  const command = 'npm test # when it fails\n\n\n\n\nrm -rf build\nls';
+  await using page = await openApprovalPage([{ id: 'a', input: { command } }]);
+  const lines = [...page.page.window.document.querySelectorAll('[data-line]')];
+  const shown = lines.map((one) => [one.getAttribute('data-line'), one.textContent?.trimEnd()]);
+  expect(shown).toEqual([
+    ['1', 'npm test # when it fails'],
+    ['2', '↵ ×4'],
+    ['6', 'rm -rf build'],
+    ['7', 'ls'],
+  ]);
+});
+
 test('attack: a call cannot be allowed before the end of its input was in sight', async () => {
   const input = { command: hidden['many lines'] };
   await using page = await openApprovalPage([{ id: 'a', input }], { fits: false });

@@ -29,23 +29,31 @@ function shownRuns(runs: readonly TextRun[]) {
  */
 export function VisibleLines({ text }: Pick<VisibleTextProps, 'text'>) {
   const lines = linesOf(textRuns(text));
-  if (lines.length === 1) return shownRuns(lines[0] ?? []);
-  return lines.map((line, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
-    <span key={at} className="numbered-line" data-line={at + 1}>
-      <span>{shownRuns(line)}</span>
+  if (lines.length === 1) return shownRuns(lines[0]?.runs ?? []);
+  return lines.map(({ number, runs }) => (
+    <span key={number} className="numbered-line" data-line={number}>
+      <span>{shownRuns(runs)}</span>
     </span>
   ));
 }
 
-/** Splits runs into lines. Each line contains its line break. */
-function linesOf(runs: readonly TextRun[]): readonly (readonly TextRun[])[] {
-  const lines: TextRun[][] = [[]];
+interface NumberedLine {
+  readonly number: number;
+  readonly runs: TextRun[];
+}
+
+/** Splits runs into lines. Each line contains its line break. An escape can stand for several empty lines. */
+function linesOf(runs: readonly TextRun[]): readonly NumberedLine[] {
+  const lines: NumberedLine[] = [{ number: 1, runs: [] }];
   for (const run of runs) {
-    const [first = '', ...others] = run.escape === undefined ? run.text.split(/(?<=\n)/) : [];
-    lines.at(-1)?.push(run.escape === undefined ? { text: first } : run);
-    for (const text of others) lines.push([{ text }]);
-    if (run.escape === undefined && run.text.endsWith('\n')) lines.push([]);
+    const parts = run.escape === undefined ? run.text.split(/(?<=\n)/) : [run];
+    for (const part of parts) {
+      const shown = typeof part === 'string' ? { text: part } : part;
+      const { number, runs: line } = lines.at(-1) ?? { number: 1, runs: [] };
+      line.push(shown);
+      const breaks = shown.text.split('\n').length - 1;
+      if (breaks > 0) lines.push({ number: number + breaks, runs: [] });
+    }
   }
   return lines;
 }
