@@ -77,6 +77,22 @@ describeInChromium()('an approval card', () => {
     },
   );
 
+  // A browser breaks a row after a hyphen, also if no space follows.
+  test('18.1333: attack: two arguments of a command look like one path', async () => {
+    const path = 'components/of_the_whole_program/which_we_need/index_of_all.ts';
+    for (const width of [390, 600, 1000]) {
+      const [two, one] = await Promise.all(
+        [' ', ''].map(async (space) => {
+          const text = `rm -rf ./build/cache-of-pre-${space}src/${path}`;
+          const tab = await openApproval(width, 700, text);
+          await button(tab, 'Deny').waitFor();
+          return (await card(tab).locator('.approval-input').screenshot()).toString('base64');
+        }),
+      );
+      expect(two === one).toBe(false);
+    }
+  });
+
   test('attack: letters that are written from right to left do not change the order', async () => {
     // Without an override, "cat א > ב" looks like "cat ב < א".
     const tab = await openApproval(1280, 800, 'cat \u05d0 > \u05d1');
