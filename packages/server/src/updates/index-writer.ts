@@ -37,6 +37,8 @@ interface IndexWriterOptions extends Attempt {
   readonly limits?: Partial<ContentLimits> | undefined;
   /** Returns an unused index for one more message of this item. */
   readonly nextIndex: () => number;
+  /** Called before a part begins. Throws if the answer has too many parts. */
+  readonly countPart: () => void;
   readonly warn: (warning: UpdateWarning) => void;
 }
 
@@ -84,6 +86,11 @@ export class IndexWriter {
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** The number of open parts. */
+  get openParts(): number {
+    return this.#open.size;
   }
 
   /** Returns the drafts that were created since the last call. */
@@ -149,6 +156,7 @@ export class IndexWriter {
 
   #begin(target: PartTarget, initial: JsonObject): OpenTarget {
     const isEntry = isReasoning(target) && this.#reasoning().length > 0;
+    this.#options.countPart();
     const writer = beginPart(this.#writer, target);
     const index = isEntry ? undefined : (this.#freeIndexes.pop() ?? this.#options.nextIndex());
     const state = { metadata: {}, preview: undefined, isWritten: false, pieces: [] };

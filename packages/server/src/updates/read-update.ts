@@ -124,12 +124,13 @@ function isIndex(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-type UpdateErrorCode = 'bad_update' | 'too_many_indexes' | 'writer_ended';
+type UpdateErrorCode = 'bad_update' | 'too_many_indexes' | 'too_many_parts' | 'writer_ended';
 
 const explanations: { readonly [Code in UpdateErrorCode]: string } = {
   bad_update:
     'it is not an update. Send start, delta, full or done with the fields of its type at this path',
   too_many_indexes: 'the answer has too many. Use fewer, or send several messages',
+  too_many_parts: 'the answer has too many. Use fewer, or send several messages',
   writer_ended: 'the answer is over. Start another one',
 };
 

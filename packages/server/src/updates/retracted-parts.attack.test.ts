@@ -1,7 +1,8 @@
-import { Folder, type LogRecord } from '@millrace/core';
+import { countingIds, Folder, type LogRecord } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { testSession } from '../../../core/src/testing/random-log.ts';
 import { stepsOf } from '../testing/servers/steps-of.ts';
+import { UpdateWriter } from './update-writer.ts';
 import { updatesOf } from './updates-view.ts';
 
 // A remote agent streams a message of many parts, and then replaces the message. Each part is retracted. The server
@@ -50,3 +51,28 @@ test.each([
     expect(await stepsOf(retraction(600, part, metadata))).toBeLessThan(6 * few);
   },
 );
+
+const openCall = (index: number, id: string) => {
+  const delta = { type: 'tool_request', tool_call_id: id, name: 't', arguments_delta: '{}' };
+  return { type: 'delta', index, delta };
+};
+const whole = { type: 'text', author: 'agent', content: 'x' };
+
+test.each([
+  ['opens parts in many messages', false, 1024],
+  ['opens parts in many messages and replaces them', true, 4096],
+])('18.1299: attack: a remote agent %s of one answer', (_, replaces, most) => {
+  const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds() });
+  let begun = 0;
+  const flood = () => {
+    for (let index = 0; index < 1000; index++) {
+      for (let call = 0; call < 100; call++) {
+        const drafts = writer.write(openCall(index, `c${index}.${call}`));
+        begun += drafts.filter(({ delta }) => delta?.type === 'begin_part').length;
+      }
+      if (replaces) writer.write({ type: 'full', index, content: whole });
+    }
+  };
+  expect(flood).toThrow(expect.objectContaining({ code: 'too_many_parts' }));
+  expect(begun).toBe(most);
+});

@@ -1,4 +1,10 @@
-import type { ContentLimits, DraftRecord, Ids, Stop } from '@millrace/core';
+import {
+  type ContentLimits,
+  type DraftRecord,
+  defaultContentLimits,
+  type Ids,
+  type Stop,
+} from '@millrace/core';
 import type { Update } from '../contract/message.ts';
 import { IndexWriter } from './index-writer.ts';
 import { readUpdate, UpdateError } from './read-update.ts';
@@ -25,6 +31,8 @@ export class UpdateWriter {
   readonly #indexes = new Map<number, IndexWriter>();
   /** The indexes that clients have already received. */
   readonly #usedIndexes = new Set<number>();
+  /** The number of parts that began, also of parts that were retracted. */
+  #begun = 0;
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
   #warnings: UpdateWarnings = noWarnings;
@@ -130,6 +138,7 @@ export class UpdateWriter {
         index: this.#usedIndexes.has(index) ? this.#nextIndex() : index,
       },
       nextIndex: () => this.#take(this.#nextIndex()),
+      countPart: () => this.#countPart(),
       warn: (warning: UpdateWarning) => void this.#warn(warning),
     };
     this.#take(options.index);
@@ -137,6 +146,18 @@ export class UpdateWriter {
     this.#indexes.set(index, writer);
     this.#last = { writer, isUnindexed };
     return writer;
+  }
+
+  /**
+   * Throws if the whole answer has too many parts. Each index has its own writer, and the fold keeps the ids of all
+   * retracted parts until the turn ends.
+   */
+  #countPart(): void {
+    const { maxOpenParts, maxParts } = { ...defaultContentLimits, ...this.#options.limits };
+    const open = this.#open().reduce((sum, { openParts }) => sum + openParts, 0);
+    if (open >= maxOpenParts || this.#begun >= maxParts)
+      throw new UpdateError('too_many_parts', 'begin one more part', this.#location());
+    this.#begun += 1;
   }
 
   #take(index: number): number {
