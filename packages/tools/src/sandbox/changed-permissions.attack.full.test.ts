@@ -28,9 +28,9 @@ describe.for(sandboxUsers)('as %s', (user) => {
     async (mode, context) => {
       const agent = await attackAgent(user, context);
       agent.write(agent.workspace, repository(''));
-      await agent.run('echo ../evil > .git/new');
+      await agent.run('echo ../evil > .git/ORIG_HEAD');
       const said = await agent.run(
-        `perl -e 'rename ".git/new", ".git/commondir"; chmod ${mode}, ".git"; sleep 1'`,
+        `perl -e 'rename ".git/ORIG_HEAD", ".git/commondir"; chmod ${mode}, ".git"; sleep 1'`,
       );
       expect(has(agent, '.git/commondir')).toBe(false);
       expect(said).toContain('The sandbox renamed');
