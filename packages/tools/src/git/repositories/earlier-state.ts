@@ -55,14 +55,19 @@ export function earlierState(options: EarlierOptions): EarlierState {
   const common = gitFolders.map(commonFolderOf).filter((git) => isBelow(root, git));
   const searched = [...new Set([...gitFolders, ...common])];
   const entries = new Set(entryKeys(searched).filter(wasSeen));
-  const seen = surveyInner(root, searched, inner).then(
-    (found) => new Set([...[...now, ...innerKeys(found)].filter(wasSeen), ...entries]),
-  );
+  const seen = surveyInner(root, searched, inner).then((found) => {
+    const problem = found.problem === undefined ? [] : [gitProblem];
+    const keys = [...now, ...innerKeys(found)].filter(wasSeen);
+    return new Set([...keys, ...entries, ...problem]);
+  });
   // The caller waits for the state later.
   seen.catch(() => {});
   const newRoot = isKnownOne(ofRoot) ? undefined : ofRoot;
   return { known, guarded, newRoot, gitFolders, searched, added, entries, seen };
 }
+
+/** The key for a search that did not find everything in the git folders. */
+export const gitProblem: string = earlierKey('problem');
 
 /** Returns the path and the folders above it, up to the root. */
 function pathsTo(root: string, path: string): readonly string[] {

@@ -2,8 +2,9 @@ import { join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { entriesLeft, recordWatch } from '../git-folder/unusual-entries.ts';
+import { checkWhileRunning } from './check-while-running.ts';
 import type { EarlierState } from './earlier-keys.ts';
-import { changedIndexes, earlierState } from './earlier-state.ts';
+import { changedIndexes, earlierState, gitProblem } from './earlier-state.ts';
 import { gitFolderSearch, newInnerRisks, surveyInner } from './inner-git-folders.ts';
 import {
   isKnown,
@@ -56,8 +57,8 @@ interface WatchOptions extends JudgeOptions {
   readonly everyMs?: number | undefined;
 }
 
-/** Checks use at most 1/20 of the time, because a search of a large workspace takes long. */
-const maxShare = 20;
+/** The result of a command waits for the check of `node_modules` for this part of the command's duration. */
+const packagesShare = 20;
 
 /**
  * Watches for new repositories whose settings or hooks run programs. A command can create one in any folder
@@ -72,7 +73,6 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
   const controller = new AbortController();
   const startedAt = performance.now();
-  let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const inner = options.inner ?? gitFolderSearch();
   const earlier = options.earlier ?? earlierState({ ...options, inner });
@@ -87,26 +87,22 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const innerRisks = async (now: FoundRepositories) =>
     newInnerRisks(now, await seen, guarded, searched);
   const findAny = async () => {
-    const risky = await innerRisks(await surveyGit());
-    if (risky.length > 0) return risky;
+    const git = await surveyGit();
+    const risky = await innerRisks(git);
+    if (risky.length > 0) return true;
     const records = await recordsAgain();
     const all = search.survey(root);
     const begun = risksOfBegun(earlier);
     const changed = await changedIndexes(options, gitFolders, await seen);
     const risks = [...records, ...begun, ...changed, ...(await risksOf(all, judging))];
-    if (risks.length > 0 || isOver) return risks;
-    return risksOf(await packages.survey(root, all.packages), judging);
+    if (risks.length > 0 || isOver) return risks.length > 0;
+    const inPackages = await packages.survey(root, all.packages);
+    if ((await risksOf(inPackages, judging)).length > 0) return true;
+    // If not all git folders could be searched before the command, it did not cause this problem.
+    const problem = (await seen).has(gitProblem) ? undefined : git.problem;
+    return problem ?? all.problem ?? inPackages.problem ?? false;
   };
-  const checkLater = (ms: number) => {
-    timer = setTimeout(async () => {
-      const start = performance.now();
-      // The error is ignored here, because the final check reports it.
-      const risks = await findAny().catch(() => []);
-      if (risks.length > 0) controller.abort();
-      else if (!isOver) checkLater(Math.max(everyMs, maxShare * (performance.now() - start)));
-    }, ms).unref();
-  };
-  checkLater(everyMs);
+  const checks = checkWhileRunning(findAny, everyMs, () => controller.abort());
   const renameNow = () => renameNew(options, earlier);
   open.add(renameNow);
   /** The `node_modules` folders that exist after the command. */
@@ -139,16 +135,16 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     ready: seen.then(() => {}),
     stop() {
       isOver = true;
-      clearTimeout(timer);
+      checks.stop();
       open.delete(renameNow);
     },
     async finish() {
       isOver = true;
-      clearTimeout(timer);
+      checks.stop();
       // The command has ended. Nothing that was read while it could write counts.
       for (const one of [search, inner]) one.forgetIndexes();
-      const waitMs = (performance.now() - startedAt) / maxShare;
-      const notes: string[] = [];
+      const waitMs = (performance.now() - startedAt) / packagesShare;
+      const notes = checks.notes();
       // An error in one check must not end the other checks.
       const attempt = async (check: () => Promise<void>) => {
         try {
@@ -159,7 +155,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
         }
       };
       let problems: readonly string[] = [];
-      const checks = [
+      const lastChecks = [
         async () => {
           const git = await surveyAll(root, surveyGit);
           await remove(await innerRisks(git));
@@ -176,7 +172,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
           problems = [...problemOf(all), ...problems];
         },
       ];
-      for (const check of checks) await attempt(check);
+      for (const check of lastChecks) await attempt(check);
       notes.push(...problems, ...describeRemoved(removed));
       open.delete(renameNow);
       try {

@@ -47,6 +47,8 @@ interface SearchOptions {
   readonly skipsObjects?: boolean | undefined;
   /** If true, the search also returns the files of the folders. Default: false. */
   readonly readsFiles?: boolean | undefined;
+  /** Maximum number of files to return, without the files of objects. Default: 100,000. */
+  readonly maxFiles?: number | undefined;
 }
 
 /** A file or a link in a folder. */
@@ -96,6 +98,7 @@ export class RepositorySearch {
   readonly #searchesPackages: boolean;
   readonly #skipsObjects: boolean;
   readonly #readsFiles: boolean;
+  readonly #maxFiles: number;
   readonly #indexes = new IndexReader();
 
   constructor(options: SearchOptions = {}) {
@@ -104,6 +107,7 @@ export class RepositorySearch {
     this.#searchesPackages = options.searchesPackages ?? false;
     this.#skipsObjects = options.skipsObjects ?? false;
     this.#readsFiles = options.readsFiles ?? false;
+    this.#maxFiles = options.maxFiles ?? 100_000;
   }
 
   /**
@@ -168,6 +172,7 @@ export class RepositorySearch {
       read.set(path, folder);
       const { isBare, hasGit, oddNames } = folder;
       for (const file of folder.files ?? []) files.push({ folder: path, ...file });
+      if (files.length > this.#maxFiles) problem ??= tooManyFiles(root, this.#maxFiles);
       if (path !== root && (isBare || hasGit)) found.push({ folder: path, isBare, hasGit });
       // The sandbox needs no guards for the repositories in a git folder.
       const most = this.#readsFiles ? maxFound : maxRepositories;
@@ -252,6 +257,11 @@ export function tooManyRepositories(root: string): SandboxError {
 
 function tooManyFolders(root: string, maxFolders: number): SandboxError {
   const message = `Cannot find all repositories in ${root} to protect them: it has more than ${maxFolders} folders. ${choose}`;
+  return new SandboxError('cannot_confine', message, { path: root });
+}
+
+function tooManyFiles(root: string, maxFiles: number): SandboxError {
+  const message = `Cannot check the git folders in ${root}: they have more than ${maxFiles} files. Run git pack-refs --all`;
   return new SandboxError('cannot_confine', message, { path: root });
 }
 
