@@ -2,8 +2,9 @@ import { createAgent, defineTool, handOff, inputGuardrail, type Tool } from '@mi
 import { sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider, toolCall } from '@millrace/providers/scripted';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { patientMs } from '../../../../core/src/testing/runs.ts';
 import type { Rows } from '../../contract/rows.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
@@ -139,4 +140,24 @@ test('18.1207: attack: a message to a task whose open call cannot continue waits
   const { records: all } = await log.read(session);
   const paid = all.filter(({ fact }) => fact?.type === 'tool_execution_finished');
   expect(paid).toHaveLength(1);
+});
+
+test('18.1300: attack: a message to a session of a later version waits for ever', async () => {
+  const [log, rows] = [memoryLog(), memoryRows()];
+  const { post } = await serve(log, rows, ['a', 'b']);
+  const rpc = async (method: string, params: object) =>
+    (await post('/agents/name/front/rpc', { jsonrpc: '2.0', id: 1, method, params })).json;
+  const { id } = (await rpc('task/create', {})).result;
+  const content = { type: 'text', author: 'user', content: 'Hi' };
+  expect((await rpc('message/send', { task_id: id, content })).error).toBeNull();
+  // The run of the first message still holds the lease for a moment.
+  const open = () => log.open(id).catch(() => undefined);
+  const driver = await vi.waitUntil(open, patientMs(10_000));
+  const fact = { type: 'treaty_signed', must_understand: true };
+  await driver.append([{ turn: 0, attempt: 0, fact } as never]);
+  await driver.release();
+  // Before, this request got no answer, and the test ran into its time limit.
+  expect((await rpc('message/send', { task_id: id, content })).error).toMatchObject({
+    message: expect.any(String),
+  });
 });

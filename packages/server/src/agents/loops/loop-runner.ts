@@ -363,7 +363,9 @@ export class LoopRunner {
     await this.#rejectLostAnswers(taskId, work, result);
     const { reason } = result.stop;
     // An open turn cannot continue with wrong agents, so its commands wait for the next message or server.
-    const isStuck = work.isTurnOpen && hasWrongAgents(result);
+    // The same is true for a log that this version does not support.
+    const isUnsupported = result.stop.cause === 'not_understood';
+    const isStuck = isUnsupported || (work.isTurnOpen && hasWrongAgents(result));
     if (work.runnable.length > 0 && !isStuck) {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
