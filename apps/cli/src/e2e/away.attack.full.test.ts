@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
+import { processesIn } from '../../../../packages/tools/src/testing/processes.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import { gatedAnswer, scriptedModel } from './testing/scripted-model.ts';
 import { describeInTmux, terminalHarness, waitForDialog } from './testing/terminal-harness.ts';
@@ -39,7 +40,7 @@ async function askBehindEditor(context: TestContext, program: string, flags: str
   await terminal.waitForPrinted(flags === '' ? 'I think.' : 'Working.');
   await terminal.press('C-g');
   const home = (name: string) => join(workspace.folder, 'home', name);
-  await expect.poll(() => existsSync(home('opened')), waitOptions).toBe(true);
+  await context.expect.poll(() => existsSync(home('opened')), waitOptions).toBe(true);
   for (const gate of gates) gate.open();
   // The question is due now, but the chat does not show it.
   await delay(3 * quietMs);
@@ -69,7 +70,7 @@ describeInTmux().concurrent('the editor of the user is open, and a question appe
     test(`18.1050: attack: a key for the editor answers the question ${flags}`, async (context) => {
       const { terminal, close, hasRun, read } = await askBehindEditor(context, editor, flags);
       await terminal.type('y');
-      await expect.poll(read, waitOptions).toBe('y');
+      await context.expect.poll(read, waitOptions).toBe('y');
       close();
       await terminal.waitFor('Run `touch ran`?');
       await delay(2 * settleMs);
@@ -123,3 +124,38 @@ describeInTmux().concurrent('the process is stopped while a question is open', (
     expect(hasRun()).toBe(false);
   });
 });
+
+describeInTmux().concurrent('the process is stopped while a command runs', () => {
+  test('18.1350: attack: a command works on while nothing checks it', async (context) => {
+    const { server, files, env } = await scriptedModel(context);
+    const { open, workspace } = terminalHarness(context, files);
+    const terminal = await open({ env });
+    const command = 'mkdir inner; cd inner; while :; do date > tick; done & while :; do :; done';
+    server.answer({ toolCalls: [{ name: 'bash', arguments: JSON.stringify({ command }) }] });
+    server.answer({ text: 'The end.' });
+    await terminal.send('millrace --yes');
+    await terminal.waitFor('\n>');
+    await terminal.send('Go');
+    const inner = join(workspace.project, 'inner');
+    const states = () => new Set(processesIn(inner).map(stateOf));
+    await context.expect.poll(() => existsSync(join(inner, 'tick')), waitOptions).toBe(true);
+    await terminal.press('C-z');
+    await terminal.waitFor('Stopped');
+    expect(states()).toEqual(new Set(['T']));
+    await terminal.type('fg\r');
+    await context.expect.poll(() => states().has('R'), waitOptions).toBe(true);
+    await terminal.press('Escape');
+    await terminal.waitFor('aborted before it finished');
+    expect(states()).toEqual(new Set());
+  });
+});
+
+/** Returns the state of a process as one letter, or `gone`. */
+function stateOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3);
+  } catch {
+    return 'gone';
+  }
+}

@@ -37,8 +37,8 @@ describeInTmux().concurrent('one session on every screen', () => {
     expect(await terminal.scrollback()).not.toContain('To continue: millrace --continue');
     await terminal.saveScreen('background');
     // The daemon has sent the request again, and asks before it writes the file.
-    await expect.poll(() => server.requests.length).toBe(2);
-    await expect
+    await context.expect.poll(() => server.requests.length).toBe(2);
+    await context.expect
       .poll(async () => (await daemon.request('/tasks')).json)
       .toMatchObject([{ task_metadata: { title: 'Write a poem' } }]);
     await terminal.send('clear; until millrace ps | grep waiting; do :; done');
@@ -80,14 +80,14 @@ describeInTmux().concurrent('one session on every screen', () => {
     const { reply: endless } = gatedAnswer(['For ever ', 'and ever.']);
     server.reply(endless);
     await terminal.send('millrace serve --daemon --port 0 > serve.log 2>&1 &');
-    await expect
+    await context.expect
       .poll(() => readFileSync(join(workspace.project, 'serve.log'), 'utf8'))
       .toMatch(/http/);
     await startChat(terminal);
     await terminal.send('Write a file');
     await waitForDialog(terminal);
     const tasks = async () => (await daemon.request('/tasks')).json as { id: string }[];
-    await expect.poll(async () => (await tasks()).length).toBe(1);
+    await context.expect.poll(async () => (await tasks()).length).toBe(1);
     const [{ id } = { id: '' }] = await tasks();
     const digest = await daemon.request(`/tasks/${id}/digest`);
     expect(digest).toMatchObject({ status: 200 });

@@ -153,7 +153,7 @@ describeInTmux().concurrent('23: a day with the agent', () => {
     await terminal.press('C-u');
     await terminal.waitFor(promptText.slice(0, 12));
     await terminal.send('/redo');
-    await expect.poll(() => existsSync(poem)).toBe(true);
+    await context.expect.poll(() => existsSync(poem)).toBe(true);
     await shows('It is written.');
     await terminal.waitFor(idleHint);
     await terminal.send('/rewind');

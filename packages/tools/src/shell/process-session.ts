@@ -143,6 +143,55 @@ function killNow(): void {
     Atomics.wait(pause, 0, 0, 1);
 }
 
+/**
+ * Pauses all running commands with SIGSTOP. It is synchronous. Call it immediately before this process stops with a
+ * signal, because a stopped process does not check what its commands create. The returned function continues them.
+ *
+ * @example
+ * const continueCommands = pauseCommandsNow();
+ * process.once('SIGCONT', continueCommands);
+ * process.kill(process.pid, 'SIGTSTP');
+ */
+export function pauseCommandsNow(): () => void {
+  if (process.platform !== 'linux') {
+    const groups = [...running];
+    for (const group of groups) sendToGroup(group, 'SIGSTOP');
+    return () => {
+      for (const group of groups) sendToGroup(group, 'SIGCONT');
+    };
+  }
+  const paused = new Set<number>();
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let looks = 0; looks < maxLooks; looks++) {
+    // A process can start another process before it gets the signal.
+    const moving = [...running].flatMap(movingProcesses);
+    if (moving.length === 0) break;
+    for (const pid of moving) {
+      paused.add(pid);
+      sendTo(pid, 'SIGSTOP');
+    }
+    Atomics.wait(pause, 0, 0, 1);
+  }
+  return () => {
+    for (const pid of paused) sendTo(pid, 'SIGCONT');
+  };
+}
+
+/** Returns the leader and its descendants that neither ended nor are paused. */
+function movingProcesses(leader: number): readonly number[] {
+  const own = processStat(String(leader));
+  const all = [...(own ? [{ ...own, pid: leader }] : []), ...descendantsOf(leader)];
+  return all.filter(({ isAlive, isPaused }) => isAlive && !isPaused).map(({ pid }) => pid);
+}
+
+function sendTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // The process has ended.
+  }
+}
+
 function nextPoll(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, pollMs));
 }
@@ -201,7 +250,7 @@ function processStat(pid: string) {
     // the last parenthesis.
     const [state = '', parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const numbers = { parent: Number(parent), group: Number(group), session: Number(session) };
-    return { isAlive: !'ZX'.includes(state), ...numbers };
+    return { isAlive: !'ZX'.includes(state), isPaused: 'Tt'.includes(state), ...numbers };
   } catch {
     return undefined;
   }
