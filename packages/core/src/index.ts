@@ -196,6 +196,8 @@ export {
   noUsage,
   type Usage,
 } from './protocol/usage.ts';
+export { disguisesInCall } from './text/call-disguises.ts';
+export { type Disguise, disguisesIn, type FindDisguises } from './text/disguises.ts';
 export { editDistance, type NearestNamesOptions, nearestNames } from './text/nearest-names.ts';
 export { textHash } from './text/text-hash.ts';
 export {

@@ -2,6 +2,8 @@ import {
   type Attempt,
   type DraftRecord,
   type ExecutionId,
+  findItem,
+  type ItemId,
   isMillraceError,
   type ToolCallId,
   type ToolResultPart,
@@ -14,7 +16,7 @@ import type { DecidedCall } from './approvals.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';
 import { runTool, stoppedEarly, type ToolRunResult } from './run-tool.ts';
-import { createResultPart, errorResult } from './tool-result.ts';
+import { copiedFromClient, createResultPart, errorResult } from './tool-result.ts';
 
 interface ExecutionOptions {
   readonly context: RunContext;
@@ -78,7 +80,8 @@ export async function executeOnce(
     await journal.write([executionFinished(at, about, false, 'parked')]);
     return { type: 'parked', childCall };
   }
-  const result = await storeOutput(ready, performed, options);
+  const stored = await storeOutput(ready, performed, options);
+  const result = performed.hasReadClient ? copiedFromClient(stored) : stored;
   if (!isAdopted() && isOver()) {
     await journal.write([executionFinished(at, about, true, 'discarded')]);
     return { type: 'done' };
@@ -99,7 +102,7 @@ async function runAndReport(
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
   { context, at, slots, stop, isOver, answers }: ExecutionOptions,
-): Promise<ToolRunResult> {
+): Promise<ToolRunResult & { readonly hasReadClient?: boolean }> {
   const { settings, journal } = context;
   const { tool, input, call } = ready;
   const { toolCallId } = call;
@@ -115,16 +118,24 @@ async function runAndReport(
     );
     return (await asker)(form, signal);
   };
+  let hasReadClient = false;
   const toolContext = {
     ...toolContextOf(ready, executionId, childCall, context, at, update),
     ask,
+    isWithheld: async (item: ItemId) => {
+      // The code loads on demand, because few tools read earlier results.
+      const { hasClientText, isWithheld } = await import('../guardrails/withheld-items.ts');
+      const isHidden = isWithheld(settings, journal, item);
+      hasReadClient ||= !isHidden && hasClientText(findItem(journal.state, item));
+      return isHidden;
+    },
   };
   const { clock, retry } = settings;
   const performed = await runTool(tool, input, toolContext, {
     ...{ clock, graceMs: retry.toolGraceMs, stop },
   });
   progress.end();
-  return performed;
+  return { ...performed, hasReadClient };
 }
 
 /** Returns the context argument of a tool, without the abort signal. */
@@ -143,9 +154,6 @@ export function toolContextOf(
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
     ...{ judged, basis, blobs: settings.log.blobs, sessionState: () => journal.state },
-    // The code loads on demand, because few tools read earlier results.
-    isWithheld: async (item) =>
-      (await import('../guardrails/withheld-items.ts')).isWithheld(settings, journal, item),
     notify: (notice) => sendNotice(notice, settings.log, session),
     recordFileChange: ({ path, before, after, scope }) => {
       const versions = {

@@ -71,9 +71,22 @@ export function fromClient(part: ToolResultPart): ToolResultPart {
   return { ...part, metadata: { ...part.metadata, fromClient: true } };
 }
 
-/** Returns true if the part is a result that contains a text of a client. */
+/**
+ * Marks a result of a tool that read a text of a client in an earlier item. The input guardrails of the agent have
+ * passed that item, so only the guardrails of a later agent check the copy.
+ */
+export function copiedFromClient(part: ToolResultPart): ToolResultPart {
+  return { ...part, metadata: { ...part.metadata, fromClient: 'copied' } };
+}
+
+/** Returns true if the part is a result that contains a text of a client, or a copy of such a text. */
 export function isFromClient(part: Part | undefined): boolean {
-  return part?.kind === 'tool_result' && part.metadata?.['fromClient'] === true;
+  return part?.kind === 'tool_result' && (part.metadata?.['fromClient'] === true || isCopied(part));
+}
+
+/** Returns true if the part is a result that contains only a copy of a text of a client. */
+export function isCopied(part: Part | undefined): boolean {
+  return part?.kind === 'tool_result' && part.metadata?.['fromClient'] === 'copied';
 }
 
 export function denialText(reason: string | undefined): string {

@@ -214,9 +214,9 @@ export interface ToolContext<Context = unknown> {
   /** Returns the state of the session, with its items. Undefined if the tool runs outside of an agent. */
   readonly sessionState?: (() => FoldState) | undefined;
   /**
-   * Resolves with true if an input guardrail stopped or changed the item, or if the item stands after the answer with this
-   * call, so that no guardrail has checked it. The state of the session contains the original content, but a result
-   * must not bring this content to the model. Undefined if the tool runs outside of an agent.
+   * Resolves with true if an input guardrail stopped, changed or has not checked the item. A result must not repeat its
+   * content. Call it for each item whose content a result repeats: the input guardrails of a later agent then check a
+   * copy of a client's text too. Undefined if the tool runs outside of an agent.
    */
   readonly isWithheld?: ((item: ItemId) => Promise<boolean>) | undefined;
   /** Reports progress to the user. The model gets only the result. */

@@ -21,9 +21,8 @@ import type { BlobStore } from '@millrace/log';
 import { textOfAttachment } from '@millrace/providers';
 import { isFullOutput } from '../calls/clipped-result.ts';
 import type { prepareCall } from '../calls/prepare-call.ts';
-import { isFromClient } from '../calls/tool-result.ts';
+import { isCopied, isFromClient } from '../calls/tool-result.ts';
 import {
-  isReplacement,
   resultTexts,
   summaryItem,
   withBytes,
@@ -37,9 +36,10 @@ import type { CheckedOutput } from '../contract/guardrail.ts';
 import { getLayered, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CallerOptions } from '../contract/settings.ts';
-import { loopMetadata, structuredValue } from '../run/output.ts';
+import { structuredValue } from '../run/output.ts';
 import { joinText } from '../views/run-views.ts';
 import { changeProblem, inputParts, jsonOf, outputParts } from './judge.ts';
+import { hasClientText } from './withheld-items.ts';
 
 /** Returns the argument that an output guardrail gets for an answer. */
 export function checkedOutput(item: Item): CheckedOutput {
@@ -67,12 +67,14 @@ function newInputs({ journal }: RunContext): readonly ItemState[] {
   const found: ItemState[] = [];
   let isAnswered = false;
   for (const item of toArray(journal.state.items).toReversed()) {
-    const { id, kind, turn, metadata, parts } = item;
+    const { id, kind, turn, parts } = item;
     isAnswered ||= kind === 'assistant' && turn > handedAtTurn;
     if (isAnswered && inputs.late.length === 0) break;
     if (compacted.covered.has(id) || (isAnswered && !getLayered(inputs.late, id))) continue;
-    const isOwn = metadata?.['by'] === loopMetadata.by || isReplacement(item);
-    if (turn === 0 ? !isOwn : parts.some(({ part }) => isFromClient(part))) found.push(item);
+    // The agent reads only inputs that its guardrails have passed, so they do not check its copies again.
+    const isKnown =
+      turn > handedAtTurn && parts.every(({ part }) => isCopied(part) || !isFromClient(part));
+    if (hasClientText(item) && !isKnown) found.push(item);
   }
   const { summary } = compacted;
   // The summary repeats inputs that only the guardrails of the earlier agents have checked.
@@ -128,10 +130,15 @@ export async function withWholeResults(item: Item, blobs: BlobStore): Promise<It
   return { ...item, parts };
 }
 
-/** Returns the hash of the full text of a clipped result. */
+/**
+ * Returns the hash of the full text of a clipped result, or of the text that `read_output` read for the result. The
+ * ranges that the model reads can split a text that a guardrail looks for.
+ */
 function fullOutputOf(part: ToolResultPart): string | undefined {
   const full = part.attachments?.find((one) => isFullOutput(one, part));
-  return full?.source.type === 'blob' ? full.source.hash : undefined;
+  if (full?.source.type === 'blob') return full.source.hash;
+  const readFrom = isFromClient(part) ? part.metadata?.['readFrom'] : undefined;
+  return typeof readFrom === 'string' ? readFrom : undefined;
 }
 
 /** Returns a copy of an item that the loop wrote. In the copy, the results with texts of a client are changed. */

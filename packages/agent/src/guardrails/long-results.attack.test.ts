@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { transcript } from '@millrace/core';
+import { toArray, transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { submitCommand } from '../input/submit-command.ts';
-import { createTestAgent, session } from '../testing/test-agent.ts';
+import { createTestAgent, problemsLeftIn, session } from '../testing/test-agent.ts';
 import { handOff } from '../tool/agent-tools.ts';
 import { clientTool } from '../tool/client-tool.ts';
+import { defineTool } from '../tool/define-tool.ts';
 import { readOutputTool } from '../tool/read-output.ts';
 import { inputGuardrail } from './define-guardrail.ts';
 
@@ -180,4 +181,107 @@ test('18.1291: attack: an agent reads a covered output of a client, which the gu
   const sent = JSON.stringify(next.requests.map(({ request }) => request.items));
   expect(sent).toContain('There is no output');
   expect(sent).not.toContain('magic');
+});
+
+// An agent without guardrails copies a text of a client into results of its own tools. Then it hands off to an agent
+// with a guardrail that refuses the text.
+const copies = defineTool({
+  ...{ name: 'recall', description: 'Repeats the last output', input: z.object({}) },
+  async execute(_, { sessionState, isWithheld }) {
+    const items = sessionState === undefined ? [] : toArray(sessionState().items);
+    for (const { id, parts } of items.toReversed())
+      for (const { part } of parts)
+        if (part?.kind === 'tool_result' && part.name === 'look' && !(await isWithheld?.(id)))
+          return part.text;
+    return 'Nothing.';
+  },
+});
+
+async function handCopies(
+  check: Check,
+  { output, reads, isCompacted }: { output: string; reads: unknown[]; isCompacted: boolean },
+) {
+  const texts: string[] = [];
+  const next = scriptedProvider(['I see.', 'And again.']);
+  const guardrail = inputGuardrail({
+    name: 'calm',
+    check: (input, step) => {
+      texts.push(input.text);
+      return check(input, step);
+    },
+  });
+  const other = createAgent({ name: 'other', provider: next, guardrails: [guardrail] });
+  const { agent, end, log } = createTestAgent(
+    [
+      ...[toolCall('look', {}, 'c1'), 'One.'],
+      ...(isCompacted ? [] : reads),
+      ...['Two.', 'Three.', 'Four.'],
+      ...(isCompacted ? ['A summary', ...reads] : []),
+      toolCall('transfer_to_other', {}, 'c9'),
+    ] as never,
+    {
+      ...{ name: 'first', whileAsking: 'park' },
+      tools: [look, copies, readOutputTool(), handOff({ to: other, description: 'Other' })],
+    },
+  );
+  await end(agent.run('Hi', { session }));
+  await agent.provideToolResult(session, 'c1', { output });
+  await end(agent.resume(session));
+  for (const input of ['a', 'b', 'c']) await end(agent.run(input, { session }));
+  if (isCompacted) await submitCommand(log, session, { type: 'compact' });
+  const { reason } = await end(agent.run('d', { session }));
+  await end(agent.run('e', { session }));
+  expect((await agent.replay(session)).divergence).toBeUndefined();
+  expect(await problemsLeftIn(log)).toEqual([]);
+  const items = next.requests.map(({ request }) => request.items);
+  return { reason, items, sent: JSON.stringify(items), texts };
+}
+
+const hidden = long('magic');
+const hiddenHash = createHash('sha256').update(hidden).digest('hex');
+const read = (id: string, range: object) =>
+  toolCall('read_output', { output: hiddenHash, ...range }, id);
+const middle = hidden.indexOf('magic') + 2;
+
+test.each(
+  [true, false].flatMap((isCompacted) =>
+    (['stop', 'change'] as const).flatMap((verdict) => [
+      { isCompacted, verdict, way: 'at once', output: hidden, reads: [read('c2', {})] },
+      {
+        ...{ isCompacted, verdict, way: 'in two pieces', output: hidden },
+        reads: [read('c2', { length: middle }), read('c3', { start: middle })],
+      },
+      {
+        ...{ isCompacted, verdict, way: 'by another tool', output: 'magic' },
+        reads: [toolCall('recall', {}, 'c2')],
+      },
+    ]),
+  ),
+)(
+  '18.1420: attack: an agent copies an output of a client $way, and hands off to an agent with a guardrail (compacted: $isCompacted, $verdict)',
+  async ({ verdict, ...given }) => {
+    const check: Check = ({ text }) =>
+      !text.includes('magic')
+        ? 'pass'
+        : verdict === 'stop'
+          ? { verdict, reason: 'refused' }
+          : { verdict, to: text.replaceAll('magic', '[gone]') };
+    const { reason, items, sent } = await handCopies(check, given);
+    expect(reason).toBe(verdict === 'stop' ? 'blocked' : 'stop');
+    const results = items
+      .flat()
+      .flatMap(({ parts }) => parts.flatMap((part) => ('text' in part ? part.text : '')));
+    for (const piece of ['magic', '-ma', 'gic-'])
+      expect(results.filter((text) => text.includes(piece))).toEqual([]);
+    expect(sent).not.toContain('magic');
+  },
+);
+
+test('18.1420: the next agent reads the copy of an output that its guardrails pass', async () => {
+  const given = { output: hidden, reads: [read('c2', { start: 1000 })], isCompacted: false };
+  const { reason, sent, texts } = await handCopies(() => 'pass', given);
+  expect(reason).toBe('stop');
+  expect(sent).toContain('magic');
+  // The guardrail reads the whole text of the output, and of the copy.
+  expect(texts.filter((text) => text === hidden)).toHaveLength(2);
 });

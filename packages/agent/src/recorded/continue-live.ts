@@ -225,8 +225,11 @@ class LiveCalls {
       return { output: { text, isError: true } };
     }
     this.recorded++;
-    const { text, value, isError } = result;
-    return { output: { text, value, isError } };
+    const { text, value, isError, metadata } = result;
+    // The mark of a text of a client, for input guardrails.
+    const { fromClient } = metadata ?? {};
+    const mark = fromClient === undefined ? {} : { metadata: { fromClient } };
+    return { output: { text, value, isError, ...mark } };
   }
 }
 

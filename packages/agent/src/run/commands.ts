@@ -76,7 +76,7 @@ export class CommandHandler {
     const [code, why] =
       command.type === 'unknown'
         ? ['unknown_command', await unknownTypeText(command.given)]
-        : ['bad_command', 'it cannot be decoded'];
+        : ['bad_command', 'it cannot be decoded, or it is too large'];
     const message = `Cannot handle command ${key}: ${why}`;
     this.#context.settings.onDiagnostic(message);
     await this.#write([commandConsumed(key, { code, message })]);

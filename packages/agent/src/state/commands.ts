@@ -1,4 +1,5 @@
 import {
+  countingIds,
   decodeTranscript,
   encodeTranscript,
   type Item,
@@ -13,6 +14,7 @@ import {
 } from '@millrace/core';
 import type { Command, Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
 import type { LoopState } from '../contract/loop-state.ts';
+import { itemDrafts } from './drafts.ts';
 
 /** Returns the queued commands, except messages that were withdrawn. */
 export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
@@ -80,9 +82,9 @@ export function encodeCommand(command: Command): JsonObject {
 
 /** Encodes the items of a message. Throws if an item is invalid, because the agent would skip the message. */
 export function encodeItems(items: readonly Item[]): JsonValue {
-  const text = encodeTranscript(items);
-  decodeTranscript(text);
-  return (JSON.parse(text) as { readonly items: JsonValue }).items;
+  const json = JSON.parse(encodeTranscript(items)) as { readonly items: JsonValue };
+  decodeItems(json.items);
+  return json.items;
 }
 
 const unreadable = { type: 'unreadable' } as const;
@@ -135,8 +137,11 @@ function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceConte
   return trace === undefined ? {} : { trace };
 }
 
+/** Decodes items. Throws if the log refuses them later, because no message behind them would get an answer. */
 function decodeItems(items: JsonValue | undefined): readonly Item[] {
-  return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+  const decoded = decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+  itemDrafts(decoded, countingIds());
+  return decoded;
 }
 
 function decodeOutput(json: JsonObject): OutputCommand | undefined {

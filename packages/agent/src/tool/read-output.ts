@@ -96,7 +96,10 @@ export function readOutputTool(options: ReadOutputOptions = {}): DefinedTool<str
       // A range may start or end inside a multi-byte character. The decoder shows such a character as U+FFFD.
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
       const isLast = bytes.length < end - start;
-      return isLast ? text : `${text}\n[… go on with start ${start + bytes.length} …]`;
+      const read = isLast ? text : `${text}\n[… go on with start ${start + bytes.length} …]`;
+      // A guardrail that checks the result reads the whole output.
+      const metadata = { readFrom: output };
+      return sessionState === undefined ? read : { output: { text: read, metadata } };
     },
   });
 }

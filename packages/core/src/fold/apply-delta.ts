@@ -9,6 +9,7 @@ import {
   type ItemState,
   indexOfPart,
 } from './fold-state.ts';
+import { add, has } from './growing-set.ts';
 import { addBytes, buildPart, newBytes, newText, type OpenPart } from './open-part.ts';
 import { checkOpenPart } from './rules.ts';
 import { replace } from './sequence.ts';
@@ -90,23 +91,22 @@ function commit(
   if (item === undefined) return 'unknown_item';
   const { id } = open;
   const part: Part = delta.part === undefined ? buildPart(open, delta) : withDerived(delta.part);
-  // V8 copies a list several times faster with `slice` than with `map` or `filter`. This matters for an item with
-  // thousands of parts.
+  // V8 copies a list several times faster with `slice` or `toSpliced` than with `map` or `filter`. This matters for an
+  // item with thousands of parts.
   const parts = item.parts.slice();
   const at = indexOfPart(parts, id);
   if (at >= 0) parts[at] = { id, part };
-  const rest = state.open.slice();
-  rest.splice(index, 1);
-  return { ...withParts(state, item, parts), open: rest };
+  return { ...withParts(state, item, parts), open: state.open.toSpliced(index, 1) };
 }
 
 function retract(state: FoldState, { partId: id }: RetractPart): FoldState | Refusal {
-  if (state.gone.has(id)) return state;
+  if (has(state.gone, id)) return state;
   const item = findItemOfPart(state, id);
   if (item === undefined) return 'unknown_part';
-  const parts = item.parts.filter((slot) => slot.id !== id);
-  const open = state.open.filter((part) => part.id !== id);
-  return { ...withParts(state, item, parts), open, gone: new Set(state.gone).add(id) };
+  const parts = item.parts.toSpliced(indexOfPart(item.parts, id), 1);
+  const at = indexOfPart(state.open, id);
+  const open = at < 0 ? state.open : state.open.toSpliced(at, 1);
+  return { ...withParts(state, item, parts), open, gone: add(state.gone, id) };
 }
 
 function withParts(state: FoldState, item: ItemState, parts: ItemState['parts']): FoldState {

@@ -21,6 +21,7 @@ import {
   type ItemState,
   usageKey,
 } from './fold-state.ts';
+import { add } from './growing-set.ts';
 import { changeAll, findLast, isCut, push, replace, toArray } from './sequence.ts';
 
 /**
@@ -137,9 +138,14 @@ function redactItem(state: FoldState, id: ItemId): FoldState | Refusal {
   const item = findItem(state, id);
   // If the oldest items were not loaded, the item may be one of them.
   if (item === undefined) return isCut(state.items) ? state : 'unknown_item';
-  const gone = new Set([...state.gone, ...item.parts.map((slot) => slot.id)]);
+  const gone = withGone(state, item.parts);
   const open = state.open.filter((part) => part.begin.itemId !== id);
   return { ...withItem(state, item, { parts: [], redacted: true }), gone, open };
+}
+
+/** Returns the retracted ids, with the ids of these parts. */
+function withGone({ gone }: FoldState, parts: ItemState['parts']): FoldState['gone'] {
+  return parts.reduce((ids, { id }) => add(ids, id), gone);
 }
 
 function noteUsage(
@@ -224,7 +230,7 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
     open: state.open.filter((part) => !isItsPart(part)),
     asked: state.asked.filter((one) => !isIts(one)),
     awaited: state.awaited.filter((one) => !isIts(one)),
-    gone: new Set([...state.gone, ...parts.map((slot) => slot.id)]),
+    gone: withGone(state, parts),
     superseded: [...state.superseded, { turn, attempt, itemIds }],
   };
 }
@@ -235,11 +241,14 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
  */
 function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
   const state = withoutAwaited(withoutAsked(before, isOfTurn(turn)), isOfTurn(turn));
-  const hasIts = state.gone.size > 0 || state.superseded.length > 0;
+  const hasIts = state.gone.length > 0 || state.superseded.length > 0;
   if (!hasIts) return state;
   return {
     ...state,
-    gone: new Set([...state.gone].filter((id) => !id.startsWith(`${turn}.`))),
+    gone: state.gone
+      .flatMap((ids) => [...ids])
+      .filter((id) => !id.startsWith(`${turn}.`))
+      .reduce<FoldState['gone']>(add, []),
     superseded: state.superseded.filter((tried) => tried.turn !== turn),
   };
 }

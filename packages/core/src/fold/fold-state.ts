@@ -13,6 +13,7 @@ import type { Author, ItemKind } from '../protocol/item.ts';
 import type { Metadata, Part } from '../protocol/part.ts';
 import type { Stop } from '../protocol/stop.ts';
 import type { Usage } from '../protocol/usage.ts';
+import type { GrowingSet } from './growing-set.ts';
 import type { OpenPart } from './open-part.ts';
 import { emptySequence, findLast, type Sequence } from './sequence.ts';
 
@@ -29,8 +30,11 @@ export interface FoldState {
   readonly items: Sequence<ItemState>;
   /** The parts that are streaming now, in the order in which they began. */
   readonly open: readonly OpenPart[];
-  /** Ids of retracted parts, kept until their turn finishes. They are never reused. */
-  readonly gone: ReadonlySet<PartId>;
+  /**
+   * Ids of retracted parts, kept until their turn finishes. They are never reused. This is a list of sets, so that a
+   * further id costs no copy of all ids.
+   */
+  readonly gone: GrowingSet<PartId>;
   /** Superseded attempts, kept until their turn finishes. They cannot add content. */
   readonly superseded: readonly Superseded[];
   /**
@@ -124,7 +128,7 @@ export function emptyState(session: SessionId): FoldState {
     through: 0,
     items: emptySequence(),
     open: [],
-    gone: new Set(),
+    gone: [],
     superseded: [],
     usage: emptySequence(),
     run: undefined,
@@ -179,7 +183,7 @@ export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefi
     for (let at = link.chunk.length - 1; at >= 0; at--) {
       const item = link.chunk[at];
       if (item?.turn !== turn) continue;
-      for (const slot of item.parts) if (slot.id === id) return item;
+      if (indexOfPart(item.parts, id) >= 0) return item;
     }
   }
   return undefined;

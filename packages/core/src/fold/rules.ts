@@ -20,6 +20,7 @@ import {
   findOpen,
   type ItemState,
 } from './fold-state.ts';
+import { has } from './growing-set.ts';
 import { lengthOf, newBytes, newText, type OpenPart, sliceBytes } from './open-part.ts';
 
 /** The result of a check. `nothing` means that the record is a duplicate or adds nothing. */
@@ -150,7 +151,7 @@ export function checkDelta(
 /** Checks a delta for a part that is not open: a committed, retracted or new part. */
 function checkClosedPart(state: FoldState, delta: KnownDelta): Verdict {
   const isRetract = delta.type === 'retract_part';
-  if (state.gone.has(delta.partId)) return isRetract ? 'nothing' : 'part_closed';
+  if (has(state.gone, delta.partId)) return isRetract ? 'nothing' : 'part_closed';
   const isCommitted = findItemOfPart(state, delta.partId) !== undefined;
   if (isCommitted) return isRetract ? 'apply' : 'part_closed';
   return checkOpenPart(undefined, delta);

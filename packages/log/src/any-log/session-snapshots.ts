@@ -36,7 +36,7 @@ import { sizeOf } from './state-size.ts';
 // the new state has new links from that item on, and the next snapshot writes their parts again.
 
 /** Increase this version when the fold or the format changes. Snapshots of other versions are not used. */
-export const snapshotVersion = 1;
+export const snapshotVersion = 2;
 
 /** The content of part 0 of a snapshot. */
 interface Head extends Pick<SessionInfo, 'incarnation' | 'through'> {
