@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunResult } from '@millrace/agent';
 import {
   type Batch,
@@ -11,8 +12,12 @@ import type { Log } from '@millrace/log';
 import type { TaskMessage, Update } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Answer } from '../contract/service.ts';
+import { withNext } from '../stream/frames/frame-chunk.ts';
 import { messagesOf } from '../updates/task-messages.ts';
 import { updatesOf } from '../updates/updates-view.ts';
+
+/** The number of records that an answer converts in one turn of the event loop. */
+const stepsPerTurn = 64;
 
 interface AnswerSource {
   readonly log: Log;
@@ -43,12 +48,14 @@ interface Step {
   readonly before: FoldState;
   readonly record: LogRecord;
   readonly after: FoldState;
+  /** The record after this one, if both were read together. */
+  readonly next: LogRecord | undefined;
 }
 
 async function* updatesFrom(source: AnswerSource): AsyncGenerator<Update> {
-  for await (const { before, record, after } of stepsOf(source)) {
+  for await (const { before, record, after, next } of stepsOf(source)) {
     if (record.turn === 0) continue;
-    for (const { update } of updatesOf(before, record, after)) yield update;
+    for (const { update } of updatesOf(before, record, after, next)) yield update;
   }
 }
 
@@ -78,15 +85,18 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   const folder = new Folder(before);
   let previous: LogRecord | undefined;
   let hasBegun = false;
+  let count = 0;
   let error: ServerError | undefined;
   for await (const batch of batchesOf(source)) {
-    const steps: Step[] = [];
+    const steps: Omit<Step, 'next'>[] = [];
     folder.addBatch(batch, (was, record, after) => steps.push({ before: was, record, after }));
-    for (const step of steps) {
+    for (const [step, next] of withNext(steps)) {
+      // Other work of the process runs between the records of a large batch.
+      if (++count % stepsPerTurn === 0) await nextTurn();
       hasBegun ||= isStart(step.record, previous);
       previous = step.record;
       if (!hasBegun) continue;
-      yield step;
+      yield { ...step, next: next?.record };
       const { fact } = step.record;
       if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
       if (fact?.type !== 'run_finished') continue;

@@ -4,15 +4,21 @@ import type { HttpResponse } from './http.ts';
 
 /**
  * Translates the log into frames of one format. A view has no state of its own: the same records always give
- * the same frames, even if viewers start at different offsets.
+ * frames with the same result, even if viewers start at different offsets.
  */
 export interface FrameView {
   readonly name: 'records' | 'events' | 'updates' | 'ui';
   /**
    * Returns the frames of one record. An append record becomes at most one frame, even if the log merged
-   * several appends into it. The states may omit items of earlier runs.
+   * several appends into it. The states may omit items of earlier runs. `next` is the following record if the viewer
+   * receives both records together. A view can then omit a frame that the frames of `next` replace.
    */
-  frames(before: FoldState, record: LogRecord, after: FoldState): readonly Frame[];
+  frames(
+    before: FoldState,
+    record: LogRecord,
+    after: FoldState,
+    next?: LogRecord,
+  ): readonly Frame[];
   /**
    * Returns frames that describe the complete `state`. A viewer without a cursor receives them instead of the
    * earlier records.

@@ -222,3 +222,37 @@ test('18.494: attack: a session that is too large to read is answered with 413',
   const refused = await journal.state().then(() => undefined, asServerError);
   expect(refused).toMatchObject({ code: 'too_large', status: 413 });
 });
+
+const reasoning = (count: number) => {
+  const head = { type: 'reasoning', author: 'agent', style: 'static' } as const;
+  return { ...head, summary: Array<string>(count).fill('x'), content: [] };
+};
+
+test('18.1424: attack: a batch of messages with very many parts keeps the server from answering', async () => {
+  const { service, newTask, messages } = await createTaskHarness([quiet]);
+  const { id: task_id } = await newTask('listener');
+  const refused = { code: 'too_large' };
+  const many = Array.from({ length: 20 }, () => reasoning(1000));
+  const create = service.messages.createMany({ task_id, contents: many });
+  await expect(create).rejects.toMatchObject(refused);
+  expect(await messages(task_id)).toEqual([]);
+  const created = await service.messages.createMany({ task_id, contents: contents(20) });
+  const updates = Object.fromEntries(created.map(({ id }) => [id ?? '', reasoning(1000)]));
+  const edit = service.messages.updateMany({ task_id, updates });
+  await expect(edit).rejects.toMatchObject(refused);
+  expect(await messages(task_id)).toEqual(created);
+  // Each batch with at most as many parts as one message can have is accepted.
+  const most = Array.from({ length: 4 }, () => reasoning(1000));
+  expect(await service.messages.createMany({ task_id, contents: most })).toHaveLength(4);
+});
+
+test('18.1424: attack: a small batch replaces messages with very many parts in one turn of the event loop', async () => {
+  const { service, newTask } = await createTaskHarness([quiet]);
+  const { id: task_id } = await newTask('listener');
+  const old = Array.from({ length: 32 }, () => reasoning(120));
+  const created = await service.messages.createMany({ task_id, contents: old });
+  const edit = service.messages.updateMany({ task_id, updates: editsOf(created, 'y') });
+  const { result: edited, turns } = await turnsDuring(edit);
+  expect(new Set(textsOf(edited))).toEqual(new Set(['y']));
+  expect(turns).toBeGreaterThanOrEqual(6);
+});

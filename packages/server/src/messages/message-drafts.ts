@@ -1,4 +1,10 @@
-import { type DraftRecord, type Ids, isMillraceError, type JsonObject } from '@millrace/core';
+import {
+  type DraftRecord,
+  defaultContentLimits,
+  type Ids,
+  isMillraceError,
+  type JsonObject,
+} from '@millrace/core';
 import type { Content } from '../contract/content.ts';
 import type { UpdateInput } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
@@ -47,8 +53,8 @@ export function convertContent<T>(make: () => T): T {
 function contentError(error: unknown): unknown {
   if (!isMillraceError(error) || error instanceof ServerError) return error;
   const code = error.code === 'too_large' ? 'too_large' : 'invalid';
-  const rule =
-    'texts must not contain lone surrogates, ids need 1 to 1024 printable characters, and both have size limits';
+  const { maxParts } = defaultContentLimits;
+  const rule = `texts must not contain lone surrogates, ids need 1 to 1024 printable characters, both have size limits, and a message has at most ${maxParts} parts`;
   const message = `Cannot accept this content (${error.code}): ${rule}`;
   return new ServerError(code, message, {}, { cause: error });
 }

@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DraftRecord, FoldState, Ids, ItemId } from '@millrace/core';
+import {
+  type DraftRecord,
+  defaultContentLimits,
+  type FoldState,
+  type Ids,
+  type ItemId,
+} from '@millrace/core';
 import type { Content } from '../contract/content.ts';
 import type { TaskMessage } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
@@ -63,19 +69,47 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
       const options = { isOpen: streaming_status === 'IN_PROGRESS', createdAt: created_at };
       return firstMessage(await create(task_id, [content], options), task_id);
     },
-    createMany: ({ task_id, contents, created_at }) =>
-      create(task_id, contents, { isOpen: false, createdAt: created_at }),
+    async createMany({ task_id, contents, created_at }) {
+      assertBatch(contents);
+      return create(task_id, contents, { isOpen: false, createdAt: created_at });
+    },
     async update(id, { task_id, content, streaming_status }) {
       if (taskIdOf(id) !== task_id) throw notFoundError('message', id);
       const isOpen = streaming_status === 'IN_PROGRESS';
       return firstMessage(await edit(task_id, [{ id, content }], isOpen), id);
     },
-    updateMany: ({ task_id, updates }) =>
-      edit(
-        task_id,
-        Object.entries(updates).map(([id, content]) => ({ id, content })),
-      ),
+    async updateMany({ task_id, updates }) {
+      const edits = Object.entries(updates).map(([id, content]) => ({ id, content }));
+      assertBatch(edits.map(({ content }) => content));
+      return edit(task_id, edits);
+    },
   };
+}
+
+/**
+ * Refuses a batch with more parts than one message can have. The limit of its messages does not limit its parts, and
+ * the server writes a batch at once.
+ */
+function assertBatch(contents: readonly Content[]): void {
+  const { maxParts } = defaultContentLimits;
+  const parts = contents.reduce((sum, content) => sum + partsIn(content), 0);
+  if (parts <= maxParts) return;
+  const message = `Cannot accept a batch of ${parts} parts and attachments: a batch has at most ${maxParts}. Send several batches`;
+  throw new ServerError('too_large', message);
+}
+
+/** Returns the number of parts and attachments of a message. */
+function partsIn(content: Content): number {
+  switch (content.type) {
+    case 'reasoning':
+      return 1 + content.summary.length + (content.content?.length ?? 0);
+    case 'text':
+      return 1 + (content.attachments?.length ?? 0);
+    case 'data':
+    case 'tool_request':
+    case 'tool_response':
+      return 1;
+  }
 }
 
 interface NewMessageOptions {
@@ -112,6 +146,8 @@ function taskIdOf(id: string): string {
 
 /** Maximum number of messages that one append edits. Other requests run between two appends. */
 const editsPerAppend = 16;
+/** An append with this many records edits no further message. The old parts of each message are retracted. */
+const recordsPerAppend = 512;
 
 type EditOptions = Pick<MessageEdit, 'isOpen'> & { readonly ids: Ids };
 
@@ -135,7 +171,7 @@ async function editNext(
   for (const [done, { id, content }] of next.entries()) {
     const message = found.get(id);
     if (message === undefined) throw notFoundError('message', id);
-    if (items.has(message.item.id)) {
+    if (items.has(message.item.id) || drafts.length >= recordsPerAppend) {
       await journal.append(drafts);
       return edits.slice(done);
     }

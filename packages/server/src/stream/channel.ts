@@ -1,4 +1,4 @@
-import type { Batch } from '@millrace/core';
+import type { Batch, LogRecord } from '@millrace/core';
 import { encodeComment } from '@millrace/core/streams';
 import type { Clock } from '@millrace/log';
 import type { FrameView } from '../contract/stream.ts';
@@ -88,9 +88,10 @@ export class Channel {
     yield* this.#behind;
   }
 
-  publish(batch: Batch, steps: readonly Step[]): void {
+  /** Publishes a batch. `next` is the first record of the next batch, if it is known. */
+  publish(batch: Batch, steps: readonly Step[], next: LogRecord | undefined): void {
     const { pieceBytes } = this.#limits;
-    const options = { pieceBytes, idEnd: this.#idEnd };
+    const options = { pieceBytes, idEnd: this.#idEnd, next };
     for (const chunk of encodeChunks(this.view, batch, steps, options)) this.#publishChunk(chunk);
     for (const subscriber of this.#behind) this.#checkLag(subscriber);
     for (const subscriber of [...this.#waiting]) subscriber.resume();

@@ -27,6 +27,8 @@ export class PastStates {
   readonly #source: ReadSession;
   /** The known states. The most recently added state is the last entry. */
   #states: KnownState[] = [];
+  /** Changes when the states are forgotten. A state that was read before must not be remembered after it. */
+  version = 0;
 
   constructor(source: ReadSession) {
     this.#source = source;
@@ -40,6 +42,7 @@ export class PastStates {
   }
 
   forget(): void {
+    this.version += 1;
     this.#states = [];
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@millrace/log';
+import { ReadQueue } from '../http/replies/reply-turns.ts';
 import type { FrameChunk } from './frames/frame-chunk.ts';
 
 /**
@@ -17,6 +18,7 @@ export class ReplayCache {
   /** The cached chunks. The oldest chunk is the first entry. */
   readonly #chunks = new Map<string, FrameChunk>();
   #bytes = 0;
+  readonly #creations = new ReadQueue();
   readonly #clock: Clock;
   #stopClearing: (() => void) | undefined;
 
@@ -34,7 +36,9 @@ export class ReplayCache {
     if (cached !== undefined) return Promise.resolve(cached);
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
-    const created = create()
+    // The chunks are created one after the other, so that the readers of one session do not delay those of others.
+    const created = this.#creations
+      .run(create)
       .then((chunk) => {
         if (this.#pending.get(key) === created && chunk !== undefined) this.#store(key, chunk);
         return chunk;

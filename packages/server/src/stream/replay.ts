@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Batch, type FoldState, isCut, type LogRecord } from '@millrace/core';
+import { ReaderTurns } from '@millrace/providers';
 import type { FrameView } from '../contract/stream.ts';
 import { mergeAdjacent } from './exact-batch.ts';
 import { type Cursor, cursorId, idEndOf } from './frames/cursor.ts';
-import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
+import { encodeChunk, encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
 import type { History } from './history.ts';
 import type { PastStates, ReadSession } from './past-states.ts';
 import { historyGap, RunFolder } from './run-folder.ts';
@@ -26,6 +26,7 @@ export async function replayLog(
   { cursor, through }: { readonly cursor: Cursor; readonly through: number },
 ): Promise<FrameChunk | undefined> {
   const { history, states, incarnation } = source;
+  const { version } = states;
   const { offset, k } = cursor;
   const seen = k === undefined ? offset : offset - 1;
   // A view that encodes complete batches does not need a state.
@@ -39,7 +40,7 @@ export async function replayLog(
   const skip = k === undefined ? undefined : { offset, id: cursorId(cursor) };
   const range = { seen: records.filter(isSeen), later: records.filter((one) => !isSeen(one)) };
   const idEnd = idEndOf(incarnation);
-  return replay(source, view, { state, ...range, after: seen, end, skip, idEnd });
+  return replay(source, view, { version, state, ...range, after: seen, end, skip, idEnd });
 }
 
 /**
@@ -51,10 +52,12 @@ export async function replaySettled(
   view: FrameView,
   { after, through }: { readonly after: number; readonly through: number },
 ): Promise<FrameChunk> {
+  const { version } = source.states;
   const { base: state, records, end }: SettledPage = await source.pages.read(after, through);
   const isSeen = ({ offset }: LogRecord) => offset <= after;
   const range = { seen: records.filter(isSeen), later: records.filter((one) => !isSeen(one)) };
-  return replay(source, view, { state, ...range, after, end, idEnd: idEndOf(source.incarnation) });
+  const idEnd = idEndOf(source.incarnation);
+  return replay(source, view, { version, state, ...range, after, end, idEnd });
 }
 
 /**
@@ -92,6 +95,8 @@ export async function isInFinishedTurn(source: ReplaySource, offset: number): Pr
 }
 
 interface ReplayInput {
+  /** The version of the known states before the records were read. */
+  readonly version: number;
   /** The state before the first record. Undefined if the view does not use states. */
   readonly state: FoldState | undefined;
   readonly seen: readonly LogRecord[];
@@ -107,38 +112,68 @@ async function replay(
   view: FrameView,
   input: ReplayInput,
 ): Promise<FrameChunk> {
-  const { later, after, end, skip, idEnd, state } = input;
+  const { version, later, after, end, state } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
-  const options = { pieceBytes: Number.POSITIVE_INFINITY, skip, idEnd };
-  const encode = (steps: Iterable<Step>): FrameChunk => {
-    const [chunk] = encodeChunks(view, batch, steps, options);
-    return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
-  };
-  // Other requests run between the pages of a replay.
-  await nextTurn();
-  if (view.batch !== undefined || state === undefined) return encode([]);
+  const turns = new ReaderTurns();
+  // The replay starts in a turn of the event loop in which no other replay continues.
+  await turns.count(Number.POSITIVE_INFINITY);
+  if (view.batch !== undefined) return encodeChunk(batch, view.batch(batch), input.idEnd);
+  if (state === undefined) return { after, through: end, bytes: Buffer.alloc(0) };
   const folder = new RunFolder(state);
   try {
-    // The steps are not kept, because each step of a long message has its own list of parts.
-    const chunk = encode(stepsOf(folder, input, batch));
-    states.remember(folder.state, { isTurnOver: false });
+    const chunk = await encodeInTurns(view, folder, input, batch, turns);
+    // A redaction in between removes the states with the redacted content.
+    if (states.version === version) states.remember(folder.state, { isTurnOver: false });
     return chunk;
   } catch (error) {
     // A record may change an item of an earlier run. In this case the steps are computed with all items.
     if (!isCut(folder.state.items)) throw error;
   }
   const whole = await states.whole(state.through);
-  return encode(stepsOf(new RunFolder(whole, { keepsItems: true }), input, batch));
+  return encodeInTurns(view, new RunFolder(whole, { keepsItems: true }), input, batch, turns);
 }
 
-/** Yields the steps of a batch, one at a time. Throws if a record does not fit the state. */
-function* stepsOf(
+/** The replay encodes this many records at once. */
+const recordsPerStep = 64;
+/** The fold and the views read the list of open parts for each record. So many of them count as one more record. */
+const openPerItem = 100;
+
+/**
+ * Encodes a batch as one chunk. The steps are not kept, because each step of a long message has its own list of parts.
+ * In each turn of the event loop, only one of the replays in progress continues. Throws if a record does not fit the
+ * state.
+ */
+async function encodeInTurns(
+  view: FrameView,
   folder: RunFolder,
-  { seen, after }: ReplayInput,
+  { seen, after, skip, idEnd }: ReplayInput,
   { records, through }: Batch,
-): Generator<Step> {
-  for (const record of seen) folder.add(record);
+  turns: ReaderTurns,
+): Promise<FrameChunk> {
+  const count = (items: number) =>
+    turns.count(items * (1 + folder.state.open.length / openPerItem));
+  for (let at = 0; at < seen.length; at += recordsPerStep) {
+    const some = seen.slice(at, at + recordsPerStep);
+    for (const record of some) folder.add(record);
+    await count(some.length);
+  }
   folder.advanceTo(after);
+  const encoded: Buffer[] = [];
+  for (let at = 0; at < records.length; at += recordsPerStep) {
+    const some = records.slice(at, at + recordsPerStep);
+    const batch = { after, through, records: some };
+    const next = records[at + recordsPerStep];
+    const options = { pieceBytes: Number.POSITIVE_INFINITY, skip, idEnd, next };
+    for (const { bytes } of encodeChunks(view, batch, stepsOf(folder, some), options))
+      encoded.push(bytes);
+    await count(some.length);
+  }
+  folder.advanceTo(through);
+  return { after, through, bytes: Buffer.concat(encoded) };
+}
+
+/** Yields the steps of records, one at a time. */
+function* stepsOf(folder: RunFolder, records: readonly LogRecord[]): Generator<Step> {
   for (const record of records) {
     let step: Step | undefined;
     folder.add(record, (before, added, next) => {
@@ -146,7 +181,6 @@ function* stepsOf(
     });
     if (step !== undefined) yield step;
   }
-  folder.advanceTo(through);
 }
 
 /**

@@ -74,7 +74,8 @@ export function changesOldItem(state: FoldState, records: readonly LogRecord[]):
   const isOld = ({ delta }: LogRecord) => {
     if (delta?.type !== 'retract_part') return false;
     const { partId } = delta;
-    if (state.gone.has(partId) || findItemOfPart(state, partId) !== undefined) return false;
+    const isGone = state.gone.some((ids) => ids.has(partId));
+    if (isGone || findItemOfPart(state, partId) !== undefined) return false;
     const isNew = records.some(
       (record) => record.delta?.type !== 'retract_part' && partOf(record) === partId,
     );

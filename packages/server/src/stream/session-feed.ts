@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch, LogRecord, SessionId } from '@millrace/core';
 import { type Clock, findRunEnd, type Log, LogError } from '@millrace/log';
 import type { FrameView, ViewName } from '../contract/stream.ts';
@@ -19,6 +20,11 @@ import type { StreamLimits } from './stream-limits.ts';
  * window ends.
  */
 const maxPending = 4096;
+
+/** The feed publishes this many records at once, and checks the time before it publishes more. */
+const recordsPerStep = 64;
+/** After this time, the feed publishes the other pending records in a later turn of the event loop. */
+const turnMs = 10;
 
 /** A viewer that reads the recent records first gets at least this many. They usually fill a screen. */
 const recentRecords = 256;
@@ -60,6 +66,8 @@ export class SessionFeed {
   #pending: LogRecord[] = [];
   #pendingThrough = 0;
   #stopWindow: (() => void) | undefined;
+  /** True while pending records wait for the next turn of the event loop. */
+  #hasNextTurn = false;
   #reload: Promise<void> | undefined;
   #end: FeedEnd | undefined;
 
@@ -214,18 +222,24 @@ export class SessionFeed {
   async #follow(): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stop;
+    let end: FeedEnd = 'closed';
     try {
       const { incarnation } = this;
       const start = { from: this.#history.state.through, incarnation };
       for await (const batch of log.follow(this.session, { ...start, until: 'closed', signal })) {
         this.#receive(isExact(batch) ? batch : await readExact(log, this.session, batch));
-        await this.#reload;
+        await this.#untilPublished(maxPending);
       }
-      if (!signal.aborted) this.#finish('closed');
     } catch (error) {
       const isDeleted = error instanceof LogError && error.code === 'no_session';
-      if (!signal.aborted) this.#finish(isDeleted ? 'deleted' : 'failed');
+      end = isDeleted ? 'deleted' : 'failed';
     }
+    if (end !== 'failed') {
+      this.#stopWindow?.();
+      this.#tryFlush();
+      await this.#untilPublished(0);
+    }
+    if (!signal.aborted) this.#finish(end);
   }
 
   #receive({ through, records }: Batch): void {
@@ -254,20 +268,52 @@ export class SessionFeed {
     }
   }
 
+  /** Publishes the pending records. If this takes long, other work of the process runs in between. */
   #flush(): void {
-    if (this.#reload !== undefined || this.#end !== undefined) return;
-    const { through: after } = this.#history.state;
-    if (this.#pendingThrough <= after) return;
-    const records = mergeAdjacent(this.#pending);
-    if (changesOldItem(this.#history.state, records)) {
+    if (this.#hasNextTurn) return;
+    const { clock } = this.#options;
+    const start = clock.now();
+    this.#pending = mergeAdjacent(this.#pending).slice();
+    for (let ms = 0; ms >= 0 && ms < turnMs && this.#hasPending; ms = clock.now() - start)
+      this.#publish();
+    if (!this.#hasPending) return;
+    this.#hasNextTurn = true;
+    setImmediate(() => {
+      this.#hasNextTurn = false;
+      this.#tryFlush();
+    });
+  }
+
+  /** True if the feed can publish records now. */
+  get #hasPending(): boolean {
+    const isOpen = this.#end === undefined && !this.#stop.signal.aborted;
+    const isBehind = this.#pendingThrough > this.#history.state.through;
+    return isOpen && isBehind && this.#reload === undefined;
+  }
+
+  #publish(): void {
+    const { state } = this.#history;
+    const records = this.#pending.slice(0, recordsPerStep);
+    if (changesOldItem(state, records)) {
       this.#reload = this.#loadWhole();
       return;
     }
-    const batch = { after, through: this.#pendingThrough, records };
-    this.#pending = [];
+    const rest = this.#pending.slice(recordsPerStep);
+    const last = rest.length === 0 ? undefined : records.at(-1)?.offset;
+    const batch = { after: state.through, through: last ?? this.#pendingThrough, records };
+    this.#pending = rest;
     const steps = this.#history.add(batch);
     if (this.#history.isStale) this.#forgetContent();
-    for (const channel of this.#channels.values()) channel.publish(batch, steps);
+    for (const channel of this.#channels.values()) channel.publish(batch, steps, rest[0]);
+  }
+
+  /** Waits until at most this many records are pending. */
+  async #untilPublished(count: number): Promise<void> {
+    await this.#reload;
+    while (this.#hasNextTurn && this.#pending.length > count) {
+      await nextTurn();
+      await this.#reload;
+    }
   }
 
   /** Removes cached content after a redaction, because redacted content must not be sent. */
@@ -305,14 +351,6 @@ export class SessionFeed {
 
   #finish(end: FeedEnd): void {
     if (this.#end !== undefined) return;
-    if (end !== 'failed') {
-      this.#stopWindow?.();
-      try {
-        this.#flush();
-      } catch {
-        return this.#finish('failed');
-      }
-    }
     this.#end = end;
     this.#options.onEnd(this, end);
   }

@@ -1,7 +1,7 @@
 import type { FoldState, OpenPart, Part } from '@millrace/core';
 import type { TaskMessage, Update, UpdateDelta } from '../contract/message.ts';
 import { jsonType, parseObject, styleOf } from './content-parts.ts';
-import type { LoggedMessage } from './logged-message.ts';
+import { type LoggedMessage, reasoningForm } from './logged-message.ts';
 import { messageIndex } from './message-index.ts';
 import { isJson, startRow } from './task-messages.ts';
 
@@ -71,20 +71,16 @@ function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta
 
 /**
  * Returns the index of a part among the parts of the same form, for example among the summaries of a
- * reasoning block.
+ * reasoning block. This is a loop without functions, because it runs for each delta of a block.
  */
 function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
   const form = begin.kind === 'reasoning' ? begin.form : undefined;
-  const formOf = (slot: LoggedMessage['slots'][number]) => {
-    if (slot.part !== undefined) return slot.part.kind === 'reasoning' ? slot.part.form : undefined;
-    const other = state.open.find((open) => open.id === slot.id)?.begin;
-    return other?.kind === 'reasoning' ? other.form : undefined;
-  };
-  const before = slots.slice(
-    0,
-    slots.findIndex((slot) => slot.id === id),
-  );
-  return before.filter((slot) => formOf(slot) === form).length;
+  let index = 0;
+  for (const slot of slots) {
+    if (slot.id === id) break;
+    if (reasoningForm(state, slot) === form) index += 1;
+  }
+  return index;
 }
 
 /**

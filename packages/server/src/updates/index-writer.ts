@@ -39,6 +39,8 @@ interface IndexWriterOptions extends Attempt {
   readonly nextIndex: () => number;
   /** Called before a part begins. Throws if the answer has too many parts. */
   readonly countPart: () => void;
+  /** Returns false if clients have already received too much text of the answer again. */
+  readonly maySendAgain: (characters: number) => boolean;
   readonly warn: (warning: UpdateWarning) => void;
 }
 
@@ -109,7 +111,10 @@ export class IndexWriter {
     // The first entry of a reasoning block stores the metadata of the block.
     const [first = open] = isReasoning(target) ? this.#reasoning() : [];
     const metadata = { ...first.metadata, ...contentMetadata(content) };
-    if (!isSame(metadata, first.metadata)) this.#setMetadata(first, metadata);
+    // Clients receive the whole text again, with its new format.
+    const isChanged = !isSame(metadata, first.metadata);
+    if (isChanged && this.#options.maySendAgain(first.writer.length))
+      this.#setMetadata(first, metadata);
     if (!open.isWritten) open.preview = content;
   }
 

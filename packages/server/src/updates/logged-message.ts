@@ -6,6 +6,7 @@ import {
   type OpenPart,
   type PartId,
   type PartSlot,
+  type ReasoningPart,
 } from '@millrace/core';
 import type { ContentAuthor } from './content-parts.ts';
 
@@ -107,14 +108,31 @@ function groupsOf(state: FoldState, item: ItemState): readonly Group[] {
 }
 
 /** Returns whether the part is reasoning, open or committed. */
-export function isReasoning(state: FoldState, { id, part }: PartSlot): boolean {
-  return (part?.kind ?? openById(state).get(id)?.begin.kind) === 'reasoning';
+export function isReasoning(state: FoldState, slot: PartSlot): boolean {
+  return reasoningForm(state, slot) !== undefined;
+}
+
+// Caches the form of each open part. It never changes, and the fold keeps the slot until the part ends. Each delta
+// changes the list of open parts, so a search for all parts of a block would take parts × parts steps for each delta.
+const openForms = new WeakMap<PartSlot, { readonly form: ReasoningPart['form'] | undefined }>();
+
+/** Returns the form of a part that is reasoning, open or committed. Returns undefined for other parts. */
+export function reasoningForm(state: FoldState, slot: PartSlot): ReasoningPart['form'] | undefined {
+  const { id, part } = slot;
+  if (part !== undefined) return part.kind === 'reasoning' ? part.form : undefined;
+  const known = openForms.get(slot);
+  if (known !== undefined) return known.form;
+  const begin = findOpen(state, id)?.begin;
+  const form = begin?.kind === 'reasoning' ? begin.form : undefined;
+  if (begin !== undefined) openForms.set(slot, { form });
+  return form;
 }
 
 // Caches the open parts by their ids. One search in the list for each part would take parts × parts steps.
 const openByList = new WeakMap<FoldState['open'], ReadonlyMap<PartId, OpenPart>>();
 
-function openById({ open }: FoldState): ReadonlyMap<PartId, OpenPart> {
+/** Returns the open parts by their ids. */
+export function openById({ open }: FoldState): ReadonlyMap<PartId, OpenPart> {
   const byId = openByList.get(open) ?? new Map(open.map((part) => [part.id, part]));
   openByList.set(open, byId);
   return byId;
@@ -134,11 +152,17 @@ export function isStreaming({ slots }: LoggedMessage): boolean {
  * content, directly after its start.
  */
 export function isVisible(state: FoldState, message: LoggedMessage): boolean {
-  if (!isIndexed(message.item) || message.slots.some(({ part }) => part !== undefined)) return true;
-  return openPartsOf(state, message).some(
-    ({ metadata, text, bytes, value }) =>
-      metadata !== undefined || text !== '' || bytes !== undefined || value !== undefined,
-  );
+  const { item, slots } = message;
+  if (!isIndexed(item) || slots.some(({ part }) => part !== undefined)) return true;
+  const [{ id: first }] = slots;
+  // All open reasoning parts of the item belong to its block. A search for each of them would take too long.
+  const isOwn = ({ id, begin }: OpenPart) =>
+    id === first || (slots.length > 1 && begin.itemId === item.id && begin.kind === 'reasoning');
+  return state.open.some((open) => hasContent(open) && isOwn(open));
+}
+
+function hasContent({ metadata, text, bytes, value }: OpenPart): boolean {
+  return metadata !== undefined || text !== '' || bytes !== undefined || value !== undefined;
 }
 
 // Caches the messages that were found by their parts.
@@ -156,10 +180,19 @@ export function messageWithPart(
   if (item === undefined) return undefined;
   const known = messagesByPart.get(item) ?? new Map<PartId, LoggedMessage>();
   messagesByPart.set(item, known);
+  const block = blocks.get(item);
+  // The item is searched only once for all parts of its block.
+  if (block !== undefined && !known.has(id))
+    for (const slot of block.slots) known.set(slot.id, block);
   const message = known.get(id) ?? findMessageOfPart(state, item, id);
-  if (message !== undefined) known.set(id, message);
+  if (message === undefined) return undefined;
+  known.set(id, message);
+  known.set(message.slots[0].id, message);
   return message;
 }
+
+// Caches the block of reasoning of each item with an index.
+const blocks = new WeakMap<ItemState, LoggedMessage>();
 
 /** Builds the message of a part. Only the reasoning parts of an item with an index share a message. */
 function findMessageOfPart(
@@ -170,11 +203,12 @@ function findMessageOfPart(
   const author = authors[item.kind];
   const slot = item.parts.findLast((one) => one.id === id);
   if (author === undefined || slot === undefined) return undefined;
-  const kind = slot.part?.kind ?? findOpen(state, id)?.begin.kind;
-  const isEntry = kind === 'reasoning' && isIndexed(item);
+  const isEntry = isIndexed(item) && isReasoning(state, slot);
   const block = isEntry ? item.parts.filter((one) => isReasoning(state, one)) : [];
   const [first = slot, ...rest] = block;
-  return messageOfSlots(state, item, author, [first, ...rest], first === item.parts[0]);
+  const message = messageOfSlots(state, item, author, [first, ...rest], first === item.parts[0]);
+  if (isEntry) blocks.set(item, message);
+  return message;
 }
 
 /** Finds a message by its id. If the message was edited, it returns the latest edit. */

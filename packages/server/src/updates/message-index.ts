@@ -71,15 +71,19 @@ function countMessages(state: FoldState, item: ItemState, before?: PartId): numb
   return parts.length - Math.max(0, entries - 1);
 }
 
-// Caches the number of retracted parts of one turn.
-const goneCounts = new WeakMap<FoldState['gone'], readonly [turn: number, count: number]>();
+// Caches the number of retracted parts of one turn in a set of ids. A set never changes.
+const goneCounts = new WeakMap<ReadonlySet<PartId>, readonly [turn: number, count: number]>();
 
 function goneOfTurn({ gone }: FoldState, turn: number): number {
-  const [known, found = 0] = goneCounts.get(gone) ?? [];
+  return gone.reduce((sum, ids) => sum + countOfTurn(ids, turn), 0);
+}
+
+function countOfTurn(ids: ReadonlySet<PartId>, turn: number): number {
+  const [known, found = 0] = goneCounts.get(ids) ?? [];
   if (known === turn) return found;
   const start = `${turn}.`;
   let count = 0;
-  for (const id of gone) if (id.startsWith(start)) count++;
-  goneCounts.set(gone, [turn, count]);
+  for (const id of ids) if (id.startsWith(start)) count++;
+  goneCounts.set(ids, [turn, count]);
   return count;
 }

@@ -6,8 +6,8 @@ import {
   livePart,
   type OpenPart,
   type Part,
+  type PartId,
   PartialJson,
-  type PartSlot,
   type ReasoningPart,
   toArray,
 } from '@millrace/core';
@@ -22,6 +22,7 @@ import {
   isVisible,
   type LoggedMessage,
   messagesInItem,
+  openById,
 } from './logged-message.ts';
 
 // Caches the messages of each state, because a client that reads page after page reads them again and again.
@@ -151,7 +152,7 @@ function emptyText({ author }: LoggedMessage): Content {
 }
 
 function contentOf(state: FoldState, { slots, author, item }: LoggedMessage): Content {
-  const parts = slots.map((slot) => partAt(state, slot)).filter((part) => part !== undefined);
+  const parts = partsOf(state, slots);
   const [first] = parts;
   if (first?.kind === 'reasoning' && isIndexed(item)) {
     return reasoningContent(
@@ -166,9 +167,13 @@ function contentOf(state: FoldState, { slots, author, item }: LoggedMessage): Co
     : partToContent(first, author);
 }
 
-function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
-  const open = part === undefined ? findOpen(state, id) : undefined;
-  return open === undefined ? part : livePart(open);
+/** Returns the parts of a message with their current content. A block of reasoning can have thousands of parts. */
+function partsOf(state: FoldState, slots: LoggedMessage['slots']): readonly Part[] {
+  const open = (id: PartId) => (slots.length === 1 ? findOpen(state, id) : openById(state).get(id));
+  return slots.flatMap(({ id, part }) => {
+    const streaming = part === undefined ? open(id) : undefined;
+    return streaming === undefined ? (part ?? []) : livePart(streaming);
+  });
 }
 
 /** Returns whether the part streams JSON text. */

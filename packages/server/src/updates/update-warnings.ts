@@ -8,7 +8,8 @@ export interface UpdateWarnings {
    */
   readonly unindexed: number;
   /**
-   * `start` updates for an index that is already open. Their format, style, attachments and preview are used.
+   * `start` updates for an index that is already open. Their format, style, attachments and preview are used. If
+   * clients have received 8 Mi characters of an answer again because of new formats, later formats are dropped.
    */
   readonly restarted: number;
   /** Deltas whose type differs from the type of the `start` before them. The `start` is dropped. */

@@ -33,6 +33,8 @@ export class UpdateWriter {
   readonly #usedIndexes = new Set<number>();
   /** The number of parts that began, also of parts that were retracted. */
   #begun = 0;
+  /** The number of characters that clients receive again because a format changed. */
+  #sentAgain = 0;
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
   #warnings: UpdateWarnings = noWarnings;
@@ -139,6 +141,7 @@ export class UpdateWriter {
       },
       nextIndex: () => this.#take(this.#nextIndex()),
       countPart: () => this.#countPart(),
+      maySendAgain: (characters: number) => this.#maySendAgain(characters),
       warn: (warning: UpdateWarning) => void this.#warn(warning),
     };
     this.#take(options.index);
@@ -158,6 +161,12 @@ export class UpdateWriter {
     if (open >= maxOpenParts || this.#begun >= maxParts)
       throw new UpdateError('too_many_parts', 'begin one more part', this.#location());
     this.#begun += 1;
+  }
+
+  #maySendAgain(characters: number): boolean {
+    const { maxTextLength } = { ...defaultContentLimits, ...this.#options.limits };
+    this.#sentAgain += characters;
+    return this.#sentAgain <= maxTextLength;
   }
 
   #take(index: number): number {

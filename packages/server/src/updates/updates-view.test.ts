@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog, testSession } from '../../../core/src/testing/random-log.ts';
 import { someOf } from '../../../core/src/testing/runs.ts';
-import { type TaskMessage, updateSchema } from '../contract/message.ts';
+import { type TaskMessage, type Update, updateSchema } from '../contract/message.ts';
+import { withNext } from '../stream/frames/frame-chunk.ts';
 import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
 import { recordedLogs } from '../testing/recorded-logs.ts';
@@ -76,6 +77,31 @@ describe('law 5: the messages of a client of updates', () => {
       fc.property(logs, (records) => {
         const { updates, state } = updatesOfLog(testSession, merge(records), records.length);
         expect(comparable(shownByAgentex(updates).messages)).toEqual(comparable(messagesOf(state)));
+      }),
+    );
+  });
+
+  test('are the same if it receives several records together', () => {
+    const written = updateLists.map((updates) => [task, recordUpdates(updates).records] as const);
+    const any = fc.oneof(
+      logs.map((records) => [testSession, records] as const),
+      written,
+    );
+    fc.assert(
+      fc.property(any, fc.integer({ min: 1, max: 9 }), ([session, records], length) => {
+        const folder = new Folder(session);
+        const updates: Update[] = [];
+        for (let after = 0; after < records.length; after += length) {
+          const steps: (readonly [FoldState, LogRecord, FoldState])[] = [];
+          const some = records.slice(after, after + length);
+          const through = after + some.length;
+          folder.addBatch({ after, through, records: some }, (...step) => steps.push(step));
+          for (const [step, next] of withNext(steps))
+            updates.push(...updatesOf(...step, next?.[1]).map(({ update }) => update));
+        }
+        const { messages, refetched } = shownByAgentex(updates);
+        expect(comparable(messages)).toEqual(comparable(messagesOf(folder.state)));
+        expect(refetched).toEqual([]);
       }),
     );
   });

@@ -7,6 +7,7 @@ import {
   findItem,
   findItemOfPart,
   findOpen,
+  type ItemState,
   type LogRecord,
   type OpenPart,
   type PartId,
@@ -19,23 +20,22 @@ import { deltasBuildContent, deltaUpdates, encodeUpdate, reopenUpdate } from './
 import {
   editedId,
   isIndexed,
-  isReplaced,
   isStreaming,
   isVisible,
   itemsOfTurn,
   type LoggedMessage,
   messagesInItem,
   messageWithPart,
-  openPartsOf,
 } from './logged-message.ts';
 import { messageIndex } from './message-index.ts';
-import { messageRow, retractedRow, startRow } from './task-messages.ts';
+import { messageRow } from './task-messages.ts';
+import { changedMessages, compareMessages, fullUpdates, restateMessage } from './whole-messages.ts';
 
 /** The view that converts the log to task-message updates. Each frame contains one update. */
 export const updatesView: FrameView = {
   name: 'updates',
-  frames: (before, record, after) => {
-    const updates = updatesOf(before, record, after);
+  frames: (before, record, after, next) => {
+    const updates = updatesOf(before, record, after, next);
     // The id of the last frame is only the offset, because a client with this id has the complete record.
     const idOf = (k: number) => (k === updates.length - 1 ? '' : `.${k}`);
     return updates.map(({ update, k }) => ({
@@ -57,18 +57,22 @@ interface NumberedUpdate {
   readonly k: number;
 }
 
-/** Converts a record to updates. `before` and `after` are the states before and after the record. */
+/**
+ * Converts a record to updates. `before` and `after` are the states before and after the record. If the `next` record
+ * leads to the same block of reasoning in full, the result is empty.
+ */
 export function updatesOf(
   before: FoldState,
   record: LogRecord,
   after: FoldState,
+  next?: LogRecord | undefined,
 ): readonly NumberedUpdate[] {
   if (before === after) return [];
   const { delta } = record;
   const updates =
     delta === undefined
       ? updatesOfFact(before, record, after)
-      : updatesOfDelta(before, delta, after);
+      : updatesOfDelta(before, delta, after, next?.delta);
   return updates.map((update, k) => ({ update, k }));
 }
 
@@ -84,10 +88,15 @@ export function restatement(state: FoldState): readonly Update[] {
     .flatMap((message) => restateMessage(state, message));
 }
 
-function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): readonly Update[] {
+function updatesOfDelta(
+  before: FoldState,
+  delta: Delta,
+  after: FoldState,
+  next: Delta | undefined,
+): readonly Update[] {
   if (delta.type === 'unknown') return [];
   const { partId } = delta;
-  if (delta.type === 'retract_part') return updatesOfRetract(before, partId, after);
+  if (delta.type === 'retract_part') return updatesOfRetract(before, partId, after, next);
   const open = findOpen(before, partId);
   // A fast path for appends. They are the most frequent records and do not change an item.
   if (delta.type === 'append_text' && open !== undefined) {
@@ -96,6 +105,7 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
       return appendUpdates(open, delta, after, growing);
   }
   const item = findItemOfPart(after, partId);
+  if (open === undefined && isEntry(item, delta) && isEntry(item, next)) return [];
   const message = messageWithPart(after, item, partId);
   if (message === undefined) return [];
   if (delta.type === 'commit_part') return updatesOfCommit(before, delta, after, message);
@@ -111,23 +121,17 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
   return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];
 }
 
+/** Returns whether the delta adds a whole entry to the block of reasoning of an item. */
+function isEntry(item: ItemState | undefined, delta: Delta | undefined): boolean {
+  if (delta?.type !== 'commit_part' || delta.part === undefined) return false;
+  const isReasoning = delta.part.kind === 'reasoning';
+  return isReasoning && item?.id === delta.itemId && isIndexed(item);
+}
+
 /** Returns the update for a new entry of a reasoning block. */
 function newEntry(state: FoldState, message: LoggedMessage, partId: PartId): readonly Update[] {
   const open = findOpen(state, partId);
   return open === undefined ? [] : [reopenUpdate(state, message, open)];
-}
-
-function restateMessage(state: FoldState, message: LoggedMessage): readonly Update[] {
-  const row = startRow(state, message);
-  const head = { index: messageIndex(state, message), parent_task_message: row };
-  const start: Update = { type: 'start', ...head, content: row.content };
-  const committed = message.slots.filter(({ part }) => part !== undefined);
-  // A client cannot rebuild a block with committed entries from deltas, so the block is sent in full.
-  if (committed.length > 0) return [...fullUpdates(state, message)];
-  const deltas = openPartsOf(state, message).flatMap((open) =>
-    open.text === '' ? [] : deltaUpdates(state, message, open, open.text),
-  );
-  return [start, ...deltas];
 }
 
 function appendUpdates(
@@ -186,7 +190,12 @@ function updatesOfCommit(
  * Compares only the message that the part belonged to, because a record can be one of thousands that retract the parts
  * of one item.
  */
-function updatesOfRetract(before: FoldState, partId: PartId, after: FoldState): readonly Update[] {
+function updatesOfRetract(
+  before: FoldState,
+  partId: PartId,
+  after: FoldState,
+  next: Delta | undefined,
+): readonly Update[] {
   const item = findItemOfPart(before, partId);
   const previous = messageWithPart(before, item, partId);
   if (item === undefined || previous === undefined) return [];
@@ -195,6 +204,8 @@ function updatesOfRetract(before: FoldState, partId: PartId, after: FoldState): 
     return changedMessages(before, after, [item.id]);
   const rest = previous.slots.find(({ id }) => id !== partId);
   const message = rest && messageWithPart(after, findItem(after, item.id), rest.id);
+  const later = next?.type === 'retract_part' ? next.partId : undefined;
+  if (message?.id === previous.id && message.slots.some(({ id }) => id === later)) return [];
   return compareMessages(before, after, [previous], message === undefined ? [] : [message]);
 }
 
@@ -231,66 +242,4 @@ function previousOf(
   const isNew = first.id === partId && findOpen(before, partId) === undefined;
   const found = isNew ? undefined : messageWithPart(before, item, first.id);
   return found?.id === id ? found : undefined;
-}
-
-/** Returns updates that retract removed messages, and full updates of changed messages. */
-function changedMessages(
-  before: FoldState,
-  after: FoldState,
-  itemIds: readonly (Parameters<typeof findItem>[1] | undefined)[],
-): readonly Update[] {
-  const ids = itemIds.filter((id) => id !== undefined);
-  const previous = ids.flatMap((id) => messagesInItem(before, findItem(before, id)));
-  const now = ids.flatMap((id) => messagesInItem(after, findItem(after, id)));
-  return compareMessages(before, after, previous, now);
-}
-
-function compareMessages(
-  before: FoldState,
-  after: FoldState,
-  previous: readonly LoggedMessage[],
-  now: readonly LoggedMessage[],
-): readonly Update[] {
-  // A message and its edit have the same id, in different items.
-  const keyOf = ({ id, item }: LoggedMessage) => `${item.id} ${id}`;
-  const old = new Map(previous.map((message) => [keyOf(message), message]));
-  const known = new Set(previous.map(({ id }) => id));
-  const current = new Set(now.map(({ id }) => id));
-  const gone = previous.filter(
-    (message) =>
-      isVisible(before, message) && !current.has(message.id) && !isReplaced(after, message),
-  );
-  const changed = now.filter(
-    (message) => isVisible(after, message) && !isSameMessage(old.get(keyOf(message)), message),
-  );
-  return [
-    ...gone.flatMap((message) => retractUpdates(before, message)),
-    ...changed.flatMap((message) => {
-      const isNew = isStreaming(message) && !known.has(message.id);
-      return isNew ? restateMessage(after, message) : fullUpdates(after, message);
-    }),
-  ];
-}
-
-/**
- * Returns whether two messages are equal. The fold reuses unchanged objects, so a comparison of references is
- * enough.
- */
-function isSameMessage(a: LoggedMessage | undefined, b: LoggedMessage): boolean {
-  const isSameSlot = (slot: LoggedMessage['slots'][number], at: number) => slot === b.slots[at];
-  return a !== undefined && a.slots.length === b.slots.length && a.slots.every(isSameSlot);
-}
-
-function fullUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {
-  const row = messageRow(state, message);
-  const head = { index: messageIndex(state, message), parent_task_message: row };
-  const full: Update = { type: 'full', ...head, content: row.content };
-  const [open] = openPartsOf(state, message);
-  return open === undefined ? [full] : [full, reopenUpdate(state, message, open)];
-}
-
-function retractUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {
-  const row = retractedRow(state, message);
-  const head = { index: messageIndex(state, message), parent_task_message: row };
-  return [{ type: 'full', ...head, content: row.content, retracted: true }];
 }

@@ -11,7 +11,7 @@ import {
   type PartId,
   toArray,
 } from '@millrace/core';
-import { partOf } from '../../messages/part-content.ts';
+import { openPart, partOf } from '../../messages/part-content.ts';
 import type { ResponseEnd, ResponseStep } from '../openai/response-log.ts';
 import { type RunEvent, runEnd, usageEntry } from './run-end.ts';
 import {
@@ -56,6 +56,10 @@ export class RunView {
   readonly #clientCalls = new Set<string>();
   #shown: Set<string>;
   #isInSync: boolean;
+  /** True if the client needs the list of messages, because it has content that is not in the session. */
+  #isStale = false;
+  /** The ids of retracted reasoning that the client has. */
+  #dropped: string[] = [];
 
   constructor(options: RunViewOptions) {
     this.#options = options;
@@ -69,12 +73,18 @@ export class RunView {
     return this.#turns.size > 0;
   }
 
-  /** Returns the events of a record. */
-  add(step: ResponseStep): readonly RunEvent[] {
+  /**
+   * Returns the events of a record. If records retract messages, the list of messages follows only after the `isLast`
+   * record that was read together with them, because one answer can retract thousands of messages.
+   */
+  add(step: ResponseStep, isLast: boolean): readonly RunEvent[] {
     const { record, before, after, end } = step;
     for (const { toolCallId } of before.fold.awaited) this.#clientCalls.add(toolCallId);
     const events = this.#eventsOf(before.fold, record, after.fold);
-    const all = end === undefined ? events : [...events, ...this.#ending(after.fold, end)];
+    const isListed = this.#isStale && (isLast || end !== undefined);
+    const listed = isListed ? this.#snapshot(after.fold) : [];
+    const ending = end === undefined ? [] : this.#ending(after.fold, end);
+    const all = [...events, ...listed, ...ending];
     return all.map((event) => ({ ...event, timestamp: record.time }));
   }
 
@@ -113,10 +123,13 @@ export class RunView {
         case 'turn_started':
           return this.#synchronize(after);
         case 'attempt_superseded':
-          return this.#drop(before, after, (id) => {
-            const at = attemptOf(id);
-            return at.turn === turn && at.attempt === attempt;
-          });
+          return this.#drop(
+            before,
+            [...this.#sent].filter((id) => {
+              const at = attemptOf(id);
+              return at.turn === turn && at.attempt === attempt;
+            }),
+          );
         case 'snapshot':
           return this.#settled(after, turn);
         default:
@@ -136,7 +149,7 @@ export class RunView {
       case 'commit_part':
         return this.#commit(before, delta.partId, after);
       case 'retract_part':
-        return this.#drop(before, after, (id) => id === delta.partId);
+        return this.#sent.has(delta.partId) ? this.#drop(before, [delta.partId]) : [];
       default:
         return [];
     }
@@ -205,7 +218,8 @@ export class RunView {
     const text = streamedText(part) ?? '';
     const isMore = text.startsWith(sent);
     const rest = isMore ? this.#grow(partId, text.slice(sent.length)) : [];
-    return [...rest, ...this.#close(partId), ...(isMore ? [] : this.#snapshot(after))];
+    this.#isStale ||= !isMore;
+    return [...rest, ...this.#close(partId)];
   }
 
   /** Emits a part that did not stream: a tool result, or a part without deltas. */
@@ -245,26 +259,15 @@ export class RunView {
     return this.#open.has(id) ? this.#close(id) : this.#whole(after, id, part);
   }
 
-  /** Removes the messages of retracted parts: it ends them, and sends the list without them. */
-  #drop(
-    before: FoldState,
-    after: FoldState,
-    isDropped: (id: PartId) => boolean,
-  ): readonly RunEvent[] {
-    const dropped = [...this.#sent].filter(isDropped);
-    if (dropped.length === 0) return [];
-    const ended = dropped.flatMap((id) => this.#close(id));
-    for (const id of dropped) this.#sent.delete(id);
-    const reasoning = messagesOf(before).filter(({ role }) => role === 'reasoning');
-    const ids = new Set(reasoning.map(({ id }) => id));
-    const droppedIds = dropped.map(messageIdOf);
-    return [
-      ...ended,
-      ...this.#snapshot(
-        after,
-        droppedIds.filter((id) => ids.has(id)),
-      ),
-    ];
+  /** Ends the messages of retracted parts. The list of messages without them follows. */
+  #drop(before: FoldState, dropped: readonly PartId[]): readonly RunEvent[] {
+    for (const id of dropped) {
+      this.#isStale = true;
+      this.#sent.delete(id);
+      const part = partOf(before, id) ?? openPart(before, id);
+      if (part?.kind === 'reasoning') this.#dropped.push(messageIdOf(id));
+    }
+    return dropped.flatMap((id) => this.#close(id));
   }
 
   /** Sends the list of messages if the client does not have all of them. */
@@ -275,12 +278,14 @@ export class RunView {
 
   /**
    * Returns the whole list of messages. A client keeps reasoning that is not in the list, unless the list has
-   * some reasoning. `dropped` is reasoning that the client must not keep.
+   * some reasoning.
    */
-  #snapshot(state: FoldState, dropped: readonly string[] = []): readonly RunEvent[] {
+  #snapshot(state: FoldState): readonly RunEvent[] {
     const listed = [...this.#options.earlier, ...messagesOf(state)];
     const hasReasoning = listed.some(({ role }) => role === 'reasoning');
-    const emptied = hasReasoning ? [] : dropped.slice(0, 1);
+    const emptied = hasReasoning ? [] : this.#dropped.slice(0, 1);
+    this.#dropped = [];
+    this.#isStale = false;
     const messages = [
       ...listed,
       ...emptied.map((id): ThreadMessage => ({ id, role: 'reasoning', content: '' })),

@@ -57,7 +57,7 @@ async function* runEvents(
   yield* stored.events;
   if (stored.response.end !== undefined) return;
   for await (const more of stored.response.follow(signal))
-    for (const step of more) yield* withState(stored.view.add(step), report);
+    yield* eventsOf(more, stored.view, report);
 }
 
 /** Reads the stored part of a run. Returns its events, and what is needed to follow the rest of it. */
@@ -93,7 +93,8 @@ async function* eventsOf(
   view: RunView,
   report: StateReport,
 ): AsyncGenerator<RunEvent> {
-  for (const step of steps) yield* withState(view.add(step), report);
+  const last = steps.at(-1);
+  for (const step of steps) yield* withState(view.add(step, step === last), report);
 }
 
 /** Adds the changes of the state after each result of a tool, and before the end of the run. */

@@ -13,22 +13,22 @@ import { searchStepsOf, stepsOf } from '../../testing/servers/steps-of.ts';
 test('attack 18.271: the work for an input grows with its length, and not with its square', async () => {
   const { url } = await serveOpenAi([]);
   const said = { role: 'assistant', content: Array(10).fill({ type: 'text', text: 'a' }) };
-  const post = async (path: string, name: string, count: number) => {
+  const post = async (path: string, name: string, count: number, status = 413) => {
     const headers = { 'content-type': 'application/json' };
     const entries = [...Array(count).fill(said), { role: 'user', content: 'Hi' }];
     const body = JSON.stringify({ model: 'helper', [name]: entries });
     const response = await fetch(`${url}/v1/${path}`, { method: 'POST', headers, body });
-    expect(response.status).toBe(400);
+    expect(response.status).toBe(status);
     return response.text();
   };
   for (const [path, name] of [
     ['responses', 'input'],
     ['chat/completions', 'messages'],
   ] as const) {
-    // The entries become one item. It has too many parts for the log, so the fold of the log does not run.
+    // The entries become one item. It has too many parts for the log, so the log is not used.
     const few = await stepsOf(() => post(path, name, 500));
     expect(await stepsOf(() => post(path, name, 1000))).toBeLessThan(2.5 * few);
-    expect(await post(path, name, 2001)).toContain('more than 20000 parts');
+    expect(await post(path, name, 2001, 400)).toContain('more than 20000 parts');
   }
 });
 

@@ -29,6 +29,8 @@ interface EncodeOptions {
    * the frame `id`.
    */
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
+  /** The first record after the batch, if the client receives it too. */
+  readonly next?: LogRecord | undefined;
 }
 
 /**
@@ -39,14 +41,14 @@ export function encodeChunks(
   view: FrameView,
   batch: Batch,
   steps: Iterable<Step>,
-  { pieceBytes, skip, idEnd }: EncodeOptions,
+  { pieceBytes, skip, idEnd, next: following }: EncodeOptions,
 ): readonly FrameChunk[] {
   if (view.batch !== undefined) return [encodeChunk(batch, view.batch(batch), idEnd)];
   const chunks: FrameChunk[] = [];
   let { after } = batch;
   let text = '';
-  for (const step of steps) {
-    const frames = view.frames(step.before, step.record, step.after);
+  for (const [step, next] of withNext(steps)) {
+    const frames = view.frames(step.before, step.record, step.after, next?.record ?? following);
     const { offset } = step.record;
     text += encodeFrames(offset === skip?.offset ? framesAfter(frames, skip.id) : frames, idEnd);
     if (text.length < pieceBytes) continue;
@@ -56,6 +58,18 @@ export function encodeChunks(
   }
   const rest = { after, through: batch.through, bytes: Buffer.from(text) };
   return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
+}
+
+/** Yields each step with the step after it. */
+export function* withNext<T>(
+  steps: Iterable<T>,
+): Generator<readonly [step: T, next: T | undefined]> {
+  let last: [T] | undefined;
+  for (const step of steps) {
+    if (last !== undefined) yield [last[0], step];
+    last = [step];
+  }
+  if (last !== undefined) yield [last[0], undefined];
 }
 
 /** Encodes frames as one chunk. Clients can resume only before or after this chunk. */
