@@ -209,10 +209,21 @@ export async function readFailure(response: Response, exchange: HttpExchange): P
     return redirectFault(response);
   }
   exchange.drainFor(errorBodyMs);
-  const { text } = await readText(exchange, maxErrorBodyBytes);
+  const { text: read, isCut } = await readText(exchange, maxErrorBodyBytes);
+  const text = isCut ? withoutCutWord(read) : read;
   const parsed = parseJson(text);
   const report = errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
   return new WireFault({ ...report, status });
+}
+
+/** Maximum length of a word that is removed because it can be the start of a key. */
+const maxCutWord = 4096;
+
+/** Removes the last word of a text that was cut. It can be the start of a key, which no search for the key finds. */
+function withoutCutWord(text: string): string {
+  let end = text.length;
+  while (end > text.length - maxCutWord && /\S/.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 /**

@@ -62,5 +62,6 @@ const maxClippedLength = 500;
 
 /** Shortens a text. The error response of a proxy can be a whole web page. */
 export function clip(text: string): string {
-  return text.length > maxClippedLength ? `${text.slice(0, maxClippedLength)}…` : text;
+  const short = text.length > maxClippedLength ? `${text.slice(0, maxClippedLength)}…` : text;
+  return short.toWellFormed();
 }

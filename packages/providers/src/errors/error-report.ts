@@ -59,7 +59,10 @@ function httpStatus(value: JsonValue | undefined): number | readonly [] {
   return typeof status === 'number' && status >= 400 && status < 600 ? status : [];
 }
 
-/** Returns the title of an HTML page, because proxies send error pages as HTML. */
+/**
+ * Returns the whole title of an HTML page, because proxies send error pages as HTML. Keys are removed from it before it
+ * is shortened.
+ */
 function htmlTitle(text: string): string | undefined {
-  return /^\s*</.test(text) ? /<title>\s*([^<]{1,200})/i.exec(text)?.[1]?.trim() : undefined;
+  return /^\s*</.test(text) ? /<title>\s*([^<]+)/i.exec(text)?.[1]?.trim() : undefined;
 }

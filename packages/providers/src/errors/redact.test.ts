@@ -97,6 +97,28 @@ describe('the key is removed from errors that quote it', () => {
     }
   });
 
+  test('18.1427: attack: a key is cut in a title or in a body, or is in the host of a redirect', async () => {
+    const simple = 'Zq7Xw93kLmN4pRt8VbYc2HdF';
+    const pieces = [simple.slice(0, 8), simple.slice(-8)].flatMap((one) => [
+      one,
+      one.toLowerCase(),
+    ]);
+    const replies: Reply[] = [
+      ...[170, 180, 190, 490].map((before) => ({
+        ...{ status: 502, steps: [`<html><title>${'x'.repeat(before)}${simple}</title>`] },
+      })),
+      { status: 500, steps: [`${' '.repeat(2 ** 16 - 12)}${simple}`, 'and more'] },
+      {
+        ...{ status: 302, steps: [] },
+        headers: { location: `https://${simple}.example/${simple}?${simple}` },
+      },
+    ];
+    for (const reply of replies) {
+      const text = shown(await failed(reply, { apiKey: simple }));
+      for (const piece of pieces) expect(text).not.toContain(piece);
+    }
+  });
+
   test('nor is one that has quotes, or white space around it', async () => {
     const trimmed = `  ${key}\n`;
     const reply = jsonReply(401, { error: { message: `Bad ${key}`, code: key } });

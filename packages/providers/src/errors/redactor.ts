@@ -143,8 +143,8 @@ export class Redactor {
 }
 
 /**
- * Returns the forms in which a secret can appear: unchanged, trimmed for a header, encoded for a URL, and
- * escaped for JSON.
+ * Returns the forms in which a secret can appear: unchanged, trimmed for a header, encoded for a URL, escaped for
+ * JSON, and in lower case, as in the host of a URL.
  */
 export function formsOfSecret(given: unknown): readonly string[] {
   // The function accepts any value, because building an error must not fail.
@@ -158,7 +158,8 @@ export function formsOfSecret(given: unknown): readonly string[] {
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   const slashes = [json, ascii].map((text) => text.replaceAll('/', '\\/'));
-  const forms = [secret, sent, url, lowerUrl, url.replaceAll('%20', '+'), json, ascii, ...slashes];
+  const urls = [url, lowerUrl, url.replaceAll('%20', '+'), sent.toLowerCase()];
+  const forms = [secret, sent, ...urls, json, ascii, ...slashes];
   return [...new Set(forms)];
 }
 

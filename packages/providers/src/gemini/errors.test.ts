@@ -144,6 +144,16 @@ describe('failures that are finish reasons', () => {
     expect(error).toMatchObject({ kind: 'server', retryable: true });
   });
 
+  test('18.1427: attack: a finishMessage with the key is cut inside of the key', async () => {
+    for (const before of [480, 490, 495]) {
+      const finishMessage = `It is ${'x '.repeat(before / 2 - 3)}AIza-test and more`;
+      const failed = await answer([ends('MALFORMED_FUNCTION_CALL', { finishMessage })]);
+      const stopped = await answer([ends('SAFETY', { finishMessage })]);
+      expect(failed.error?.message).not.toContain('AIza');
+      expect(stopped.stop.cause).not.toContain('AIza');
+    }
+  });
+
   test('a long finishMessage is clipped', async () => {
     const finishMessage = 'x'.repeat(100_000);
     const failed = await answer([ends('MALFORMED_FUNCTION_CALL', { finishMessage })]);

@@ -16,11 +16,13 @@ export const stopReasons: StopReasons = {
   IMAGE_RECITATION: 'content_filter',
 };
 
-/** Maximum length of an error message of the provider. The message can quote model output of any length. */
+/** Maximum length of the cause of a stop. The message of the provider can quote model output of any length. */
 const maxShown = 500;
 
+/** Cuts a text before a word, because keys are removed later. A part of a key could remain. */
 export function clip(text: string): string {
-  return (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text).toWellFormed();
+  if (text.length <= maxShown) return text.toWellFormed();
+  return `${text.slice(0, maxShown).replace(/\S+$/, '')}…`.toWellFormed();
 }
 
 /**
@@ -31,7 +33,7 @@ export function failureOf(
   finishReason: string,
   message: string | undefined,
 ): WireFault | undefined {
-  const reason = clip(message ?? `it stopped with ${finishReason}`);
+  const reason = message ?? `it stopped with ${finishReason}`;
   switch (finishReason) {
     case 'MALFORMED_FUNCTION_CALL':
     case 'UNEXPECTED_TOOL_CALL':
