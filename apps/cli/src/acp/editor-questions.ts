@@ -16,6 +16,8 @@ import type { UserAnswer, UserQuestion } from '@millrace/tools';
 import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { AskedApprovals } from '../chat/dialog/asked-approvals.ts';
 import type { Conversation } from '../chat/session/conversation.ts';
+import { printable } from '../text/cells/printable.ts';
+import { revealHidden, revealInContent } from '../text/cells/reveal-hidden.ts';
 import { textContent } from './call-view.ts';
 
 type Form = Extract<CreateElicitationRequest, { mode: 'form' }>;
@@ -80,7 +82,11 @@ export class EditorQuestions {
     const read = readForm(form);
     if (!read.ok) return deny(approval, `The form cannot be shown: ${read.problem}`);
     if (this.#options.elicit === undefined) return deny(approval, 'The editor shows no forms.');
-    const content = await this.#elicit(form.message, form.schema, signal).catch(() => undefined);
+    const schema = revealedSchema(form.schema);
+    if (hasHidden(schema)) return deny(approval, 'The form has values with invisible characters.');
+    const asker = approval.agents === undefined ? '' : `Asked by ${approval.agents.join(' → ')}:\n`;
+    const message = asker + form.message;
+    const content = await this.#elicit(message, schema, signal).catch(() => undefined);
     if (signal.aborted) return;
     if (content === undefined) return deny(approval, formDismissed);
     const checked = checkForm(read.fields, content);
@@ -102,7 +108,8 @@ export class EditorQuestions {
     signal: AbortSignal,
   ): Promise<JsonObject | undefined> {
     const requestedSchema = schema as Form['requestedSchema'];
-    const answer = await this.#options.elicit?.({ message, requestedSchema }, signal);
+    const shown = { message: revealHidden(message), requestedSchema };
+    const answer = await this.#options.elicit?.(shown, signal);
     if (answer?.action !== 'accept') return undefined;
     return (answer as { readonly content?: JsonObject | null }).content ?? {};
   }
@@ -122,13 +129,13 @@ export class EditorQuestions {
     const { outcome } = await this.#options.request(
       {
         toolCall: {
-          ...{ toolCallId, title: question, kind: 'other', status: 'pending' },
-          content: [textContent(question)],
+          ...{ toolCallId, title: revealHidden(question), kind: 'other', status: 'pending' },
+          content: [textContent(revealHidden(question))],
         },
         options: [
           ...options.map(({ label, description }, index) => ({
             optionId: `${index}`,
-            name: description === undefined ? label : `${label}: ${description}`,
+            name: revealHidden(description === undefined ? label : `${label}: ${description}`),
             kind: 'allow_once' as const,
           })),
           { optionId: 'none', name: 'No answer', kind: 'reject_once' },
@@ -146,11 +153,45 @@ function questionSchema({ options, multiple }: UserQuestion): JsonObject {
   const other = { type: 'string', title: options.length === 0 ? 'Answer' : 'Another answer' };
   if (options.length === 0) return { type: 'object', properties: { other }, required: ['other'] };
   const choices: JsonValue[] = options.map(({ label, description }) => ({
-    ...{ const: label, title: label },
-    ...(description !== undefined && { description }),
+    ...{ const: label, title: revealHidden(label) },
+    ...(description !== undefined && { description: revealHidden(description) }),
   }));
   const answer = multiple
     ? { type: 'array', title: 'Answers', items: { anyOf: choices } }
     : { type: 'string', title: 'Answer', oneOf: choices };
   return { type: 'object', properties: { answer, other } };
+}
+
+/** The fields of a schema with texts that an editor only shows. */
+const shownFields: ReadonlySet<string> = new Set(['title', 'description', 'enumNames']);
+
+/** Shows the hidden characters in the texts of a schema. An editor shows the texts as they are. */
+function revealedSchema(schema: JsonObject): JsonObject {
+  return mapTexts(schema, (text, field) =>
+    shownFields.has(field) ? revealHidden(text) : text,
+  ) as JsonObject;
+}
+
+/** Returns true if a name or a value of a schema has hidden characters. They are part of the answer, so they stay. */
+function hasHidden(schema: JsonObject): boolean {
+  let found = false;
+  mapTexts(schema, (text) => {
+    found ||= revealInContent(text) !== text || printable(text) !== text;
+    return text;
+  });
+  return found;
+}
+
+/** Changes all texts of a value. `field` is the name of the field that contains the text. Names are texts too. */
+function mapTexts(
+  value: JsonValue,
+  change: (text: string, field: string) => string,
+  field = '',
+): JsonValue {
+  if (typeof value === 'string') return change(value, field);
+  if (Array.isArray(value)) return value.map((one: JsonValue) => mapTexts(one, change, field));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [change(name, ''), mapTexts(one, change, name)]),
+  );
 }

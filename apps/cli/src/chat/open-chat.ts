@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
-import { pauseCommandsNow } from '@millrace/tools';
 import { exitCodes } from '../exit-code.ts';
 import type { HistoryEntry } from '../input/editor/editor-state.ts';
 import { openHistory } from '../input/history/history.ts';
@@ -146,12 +145,9 @@ async function suspendProcess(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   // The process no longer reads the keyboard. A timer keeps it alive until SIGCONT arrives.
   const keepAlive = setInterval(() => {}, 1000);
-  // A stopped process does not check what its commands create.
-  const continueCommands = pauseCommandsNow();
   await new Promise<void>((resolve) => {
     process.once('SIGCONT', () => resolve());
     process.kill(process.pid, 'SIGTSTP');
   });
-  continueCommands();
   clearInterval(keepAlive);
 }

@@ -23,8 +23,8 @@ const openChat = (options: TestChatOptions = {}) =>
     ...options,
   });
 
-/** Opens a chat that gets its input in these reads, and presses Enter later. */
-async function chatAfter(reads: readonly string[]) {
+/** Opens a chat that gets its input in these reads. */
+async function chatWith(reads: readonly string[]) {
   const chat = openChat();
   await chat.idle();
   for (const read of reads) {
@@ -32,6 +32,12 @@ async function chatAfter(reads: readonly string[]) {
     await chat.advance(1);
   }
   await chat.quiet();
+  return chat;
+}
+
+/** The same, and presses Enter later. */
+async function chatAfter(reads: readonly string[]) {
+  const chat = await chatWith(reads);
   await chat.press('\r');
   return chat;
 }
@@ -110,13 +116,7 @@ test.for([
   [['/mode auto', '\r']],
   [['/mod\tauto\r']],
 ] as const)('18.127: attack: %j does not change the mode', async ([reads]) => {
-  const chat = openChat();
-  await chat.idle();
-  for (const read of reads) {
-    chat.type(read);
-    await chat.advance(1);
-  }
-  await chat.quiet();
+  const chat = await chatWith(reads);
   expect(chat.terminal.screen).toContain('asks first · script');
 });
 

@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentOptions } from '@millrace/agent';
+import { type AgentOptions, defineTool } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { createWorkspace, editTool, writeTool } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { previewOf } from '../agent/workspace-tools.ts';
 import { TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
@@ -161,4 +162,25 @@ test('attack: a terminal in another folder previews the file of the call', async
   // A terminal in the same folder shows the preview of the change.
   const same = chatIn(driven, { log, clock, name: 'third', columns: 120 });
   await same.waitForText('Write conf.txt (replaces 12 lines)?');
+});
+
+test('18.1465: attack: a command looks like a part of a quoted text or of a comment', async () => {
+  const command = 'git commit -m \ua78cTidy; rm -rf src\ua78c; git log \uff03 b; rm \u2010\u2010x';
+  const bash = defineTool({
+    ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
+    execute: async () => 'ran',
+  });
+  const chat = new TestChat({
+    ...{ script: [toolCalls(['c1', 'bash', { command }]), 'Done.'], tools: [bash], columns: 120 },
+    approve: () => ({ decision: 'ask', reason: `No rule allows \`${command}\`` }),
+  });
+  await chat.send('Go');
+  await chat.waitForText('No rule allows');
+  await chat.quiet();
+  const question = chat.terminal.screen.slice(chat.terminal.screen.lastIndexOf('? Run'));
+  const compact = question.replaceAll(/[\s│↳␣]/g, '');
+  const shown =
+    'git commit -m ‹U+A78C›Tidy; rm -rf src‹U+A78C›; git log ‹U+FF03› b; rm ‹U+2010›‹U+2010›x';
+  expect(compact).toContain(shown.replaceAll(' ', ''));
+  expect(question).not.toMatch(/[\ua78c\uff03\u2010]/);
 });

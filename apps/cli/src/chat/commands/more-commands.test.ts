@@ -139,7 +139,8 @@ test('24.4: /mcp login shows the page, and the state after the login', async () 
         : { name: 'docs', state: 'needs_login', tools: 0 },
     ],
     login: async (server, openPage) => {
-      await openPage({ server, url: 'https://login.example.com/a' });
+      const issuer = 'https://auth.example.net';
+      await openPage({ server, issuer, url: 'https://login.example.com/a' });
       await loggedIn;
       isUp = true;
     },
@@ -148,7 +149,8 @@ test('24.4: /mcp login shows the page, and the state after the login', async () 
   await chat.send('/mcp');
   await chat.waitForText('docs  needs a login: /mcp login docs');
   await chat.send('/mcp login docs');
-  await chat.waitForText('Log in to the MCP server docs at login.example.com.');
+  await chat.waitForText('Log in to the MCP server docs at login.example.com (for');
+  await chat.waitForText('auth.example.net)');
   await chat.waitForText('https://login.example.com/a');
   resolve();
   await chat.waitForText('docs  connected, 2 tools');

@@ -94,7 +94,7 @@ async function shownQuestion(widthOf?: (character: string) => number): Promise<s
   const said: Part = { kind: 'text', text: `${everyText}\n\n${everyText} then` };
   const { content } = call as { readonly content: { readonly parts: readonly Part[] } };
   const script = [{ content: { parts: [said, ...content.parts] } }, 'The end.'];
-  const setting = { widthOf, columns: 40, rows: 60 };
+  const setting = { widthOf, columns: 40, rows: 100 };
   const chat = new TestChat({ script, tools: [bash], approve: () => 'ask', ...setting });
   await chat.send('Go');
   await chat.waitForText('? Run');
@@ -114,5 +114,6 @@ test('18.1061: attack: characters of other widths hide or overwrite lines of a q
   expect(await shownQuestion(modelTerminal(true))).toBe(assumed);
   const least = modelTerminal(false);
   const drawn = [...assumed].filter((one) => one === '\n' || least(one) > 0).join('');
-  expect(await shownQuestion(least)).toBe(drawn);
+  // The screen has no spaces at the end of a row. A row can consist only of characters without width.
+  expect(await shownQuestion(least)).toBe(drawn.replace(/ +$/gm, ''));
 });

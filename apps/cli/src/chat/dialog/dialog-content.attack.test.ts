@@ -99,12 +99,15 @@ test.for(wideCharacters)(
   },
 );
 
-/** Returns the processor time of a function, in microseconds. */
+/** Returns the least processor time of this thread for a function, of several calls, in microseconds. */
 function cpuOf(work: () => unknown): number {
-  const start = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(start);
-  return user + system;
+  const times = [1, 2, 3].map(() => {
+    const start = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(start);
+    return user + system;
+  });
+  return Math.min(...times);
 }
 
 test.for([

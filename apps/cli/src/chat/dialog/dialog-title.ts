@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { JsonValue } from '@millrace/core';
 import { type ChangePreview, judgedPath } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import { revealHidden } from '../../text/cells/reveal-hidden.ts';
+import { revealHidden, revealInProse } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, Dialog, PickList } from '../contract/dialog.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import {
@@ -25,7 +25,7 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
     case 'confirm':
     case 'question': {
       const text =
-        dialog.type === 'confirm' ? dialog.title : revealHidden(dialog.question.question);
+        dialog.type === 'confirm' ? dialog.title : revealInProse(dialog.question.question);
       return wrapText({ ...look, width: look.width - 2 }, text).map((line, index) =>
         index === 0 ? title(line) : `  ${line}`,
       );

@@ -1,14 +1,12 @@
 import { PassThrough } from 'node:stream';
-import { defineTool } from '@millrace/agent';
 import { type JsonValue, sessionId, toolCallId } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
 import { askForTrust } from '../../command/ask-user.ts';
 import { CapturedOutput } from '../../testing/output-streams.ts';
-import { TestChat, toolCalls } from '../../testing/test-chat.ts';
+import { screenAbout } from '../../testing/test-chat.ts';
 import { withoutStyles } from '../../text/cells/printable.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import { colorTheme, dumbTheme, plainTheme } from '../../text/theme/theme.ts';
@@ -19,35 +17,19 @@ import { drawDialog } from './dialog-lines.ts';
 // A line break of a command must not look like a line that the window breaks. Otherwise a command on a line of its own
 // looks like the end of a comment.
 
-const bash = defineTool({
-  ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
-  execute: async () => 'ran',
-});
-
 const comment = 'npm test # when it fails, then read the log first, and do not just run';
 const [hidden, harmless] = [`${comment}\nrm -rf build`, `${comment} rm -rf build`];
 
-async function questionAbout(command: string, plain: boolean): Promise<string> {
-  const script = [toolCalls(['c1', 'bash', { command }]), 'The end.'];
-  const approve = () => ({ decision: 'ask' as const, reason: 'No rule allows `npm test`' });
-  const chat = new TestChat({ script, tools: [bash], approve, plain, columns: 80 });
-  await chat.until(() => /[>›] *$/.test(chat.terminal.text) || !plain);
-  for (const key of ['Go', '\r']) {
-    chat.type(key);
-    await chat.advance(100);
-  }
-  await chat.waitForText(plain ? '1. Yes, once' : 'Yes, once');
-  return chat.terminal.screen;
-}
+const reason = 'No rule allows `npm test`';
 
 test.for([false, true])(
   '18.1230: attack: a second line of a command looks like the end of a comment (plain: %s)',
   async (plain) => {
-    const screen = await questionAbout(hidden, plain);
+    const screen = await screenAbout(hidden, { plain, reason });
     expect(screen).toContain(
       plain ? '\n  line 2 of 2: rm -rf build' : 'just run\n  │ rm -rf build',
     );
-    const other = await questionAbout(harmless, plain);
+    const other = await screenAbout(harmless, { plain, reason });
     if (plain) expect(other).not.toContain('line 2');
     else expect(other).toMatch(/\n {2}↳ .*rf build/);
   },

@@ -1,14 +1,12 @@
 import { PassThrough } from 'node:stream';
-import { defineTool } from '@millrace/agent';
 import { type JsonValue, sessionId, toolCallId } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
 import { askForTrust } from '../../command/ask-user.ts';
 import { CapturedOutput } from '../../testing/output-streams.ts';
-import { TestChat, toolCalls } from '../../testing/test-chat.ts';
+import { screenAbout } from '../../testing/test-chat.ts';
 import { withoutStyles } from '../../text/cells/printable.ts';
 import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import { dumbTheme, plainTheme } from '../../text/theme/theme.ts';
@@ -19,28 +17,12 @@ import { drawDialog } from './dialog-lines.ts';
 // A row that ends at a space must not look like a row that the window cuts inside of a word. Otherwise two arguments
 // look like one path.
 
-const bash = defineTool({
-  ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
-  execute: async () => 'ran',
-});
-
-async function screenAbout(command: string, plain: boolean): Promise<string> {
-  const script = [toolCalls(['c1', 'bash', { command }]), 'The end.'];
-  const approve = () => ({ decision: 'ask' as const, reason: 'This can delete files' });
-  const chat = new TestChat({ script, tools: [bash], approve, plain, columns: 80 });
-  await chat.until(() => /[>›] *$/.test(chat.terminal.text) || !plain);
-  for (const key of ['Go', '\r']) {
-    chat.type(key);
-    await chat.advance(100);
-  }
-  await chat.waitForText(plain ? '1. Yes, once' : 'Yes, once');
-  return chat.terminal.screen;
-}
-
 const pathOf = (length: number) =>
   `./build/${'cache-of-the-compiler/'.repeat(9)}`.slice(0, length - 1).concat('/');
 
 // The path is as long as a row, so that the rest of the command starts at the next row with and without a space.
+const reason = 'This can delete files';
+
 test.for([
   [false, [74, 75, 76]],
   [true, [77, 78, 79, 80]],
@@ -50,7 +32,9 @@ test.for([
     for (const length of lengths) {
       const path = pathOf(length);
       const [two, one] = await Promise.all(
-        [`rm -rf ${path} src`, `rm -rf ${path}src`].map((command) => screenAbout(command, plain)),
+        [`rm -rf ${path} src`, `rm -rf ${path}src`].map((command) =>
+          screenAbout(command, { plain, reason }),
+        ),
       );
       expect(two).not.toBe(one);
     }
@@ -126,7 +110,9 @@ test('18.1321: attack: a window of any width hides a space of a question', () =>
 test('18.1322: attack: a picture of a space in a text looks like a space at a break', async () => {
   const path = pathOf(70);
   const [space, picture] = [`rm -rf ${path} src`, `rm -rf ${path}␣src`];
-  expect(await screenAbout(picture, false)).not.toBe(await screenAbout(space, false));
+  expect(await screenAbout(picture, { plain: false, reason })).not.toBe(
+    await screenAbout(space, { plain: false, reason }),
+  );
 });
 
 async function trustScreen(content: string, columns: number): Promise<string> {

@@ -100,7 +100,7 @@ export class EventFolder {
 }
 
 function hasNoOpenContent({ open, asked, awaited, superseded, gone }: FoldState): boolean {
-  return [open, asked, awaited, superseded].every(({ length }) => length === 0) && gone.size === 0;
+  return [open, asked, awaited, superseded, gone].every(({ length }) => length === 0);
 }
 
 /** Returns the state at a place. Old items are missing in it, as the records after it do not change them. */

@@ -1,9 +1,15 @@
-import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
+import {
+  disguisesInCall,
+  type FindDisguises,
+  type JsonValue,
+  parseJson,
+  type ToolCallPart,
+} from '@millrace/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { useKey } from '../../design/use-key.ts';
 import { useLabels } from '../../labels/use-labels.ts';
-import { escapeInvisible, VisibleLines } from '../content/visible-text.tsx';
+import { unitOf, VisibleLines } from '../content/visible-text.tsx';
 import { ownsKeys, useAnswerGate } from './answer-gate.ts';
 import { ReadArea } from './read-area.tsx';
 
@@ -96,7 +102,7 @@ export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormPr
         <p className="approval-reason">{t.ruleMeaning}</p>
         <div className="approval-input">
           <code className="approval-rule">
-            <VisibleLines text={rule} />
+            <VisibleLines text={rule} find={disguisesInCall} />
           </code>
         </div>
       </ReadArea>
@@ -172,7 +178,10 @@ export function ChangeForm(props: ChangeFormProps) {
  * the same meaning in JSON strings. If the text is not JSON, the user must correct it anyway.
  */
 function initialText({ input, arguments: text }: ToolCallPart): string {
-  return escapeInvisible(input === undefined ? text : JSON.stringify(input, null, 2));
+  return escapeInvisible(
+    input === undefined ? text : JSON.stringify(input, null, 2),
+    disguisesInCall,
+  );
 }
 
 interface DenyFormProps {
@@ -209,4 +218,17 @@ export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
       </div>
     </form>
   );
+}
+
+const controlCharacters = /(?![\n\t])\p{Cc}/gu;
+
+/** Replaces hidden characters by JSON escapes. */
+export function escapeInvisible(text: string, find: FindDisguises): string {
+  let escaped = '';
+  let through = 0;
+  for (const { index, text: hidden } of find(text)) {
+    escaped += text.slice(through, index) + hidden.split('').map(unitOf).join('');
+    through = index + hidden.length;
+  }
+  return (escaped + text.slice(through)).replace(controlCharacters, unitOf);
 }

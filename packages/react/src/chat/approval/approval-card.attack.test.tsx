@@ -332,3 +332,11 @@ test('attack: a message that repeats the id of a call is not shown in its place'
   const from = { toolCallId: id, agents: ['helper'], session: sessionId('t'), input: {} };
   expect(findCall(state, { ...asked, from })).toBeUndefined();
 });
+
+test('18.1464: attack: a command looks like a part of a quoted text or of a comment', async () => {
+  const command = 'git commit -m \ua78cTidy; rm -rf src\ua78c \u201ca\u201d; log \uff03 b; rm';
+  await using page = await openApprovalPage([{ id: 'a', input: { command } }]);
+  const shown = 'git commit -m \\uA78CTidy; rm -rf src\\uA78C \\u201Ca\\u201D; log \\uFF03 b; rm';
+  expect(page.text().split(shown)).toHaveLength(2);
+  expect(page.text()).not.toMatch(/[\ua78c\u201c\uff03]/);
+});

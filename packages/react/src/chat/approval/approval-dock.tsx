@@ -1,4 +1,9 @@
-import { type AskedApproval, type ToolCallPart, toolCallPart } from '@millrace/core';
+import {
+  type AskedApproval,
+  disguisesInCall,
+  type ToolCallPart,
+  toolCallPart,
+} from '@millrace/core';
 import {
   type KeyboardEvent,
   type RefObject,
@@ -229,7 +234,7 @@ function ApprovalCard({ asked, call, more, handle, card, closedText }: ApprovalC
             text={t.allowQuestion}
             parts={[
               <code key="name">
-                <VisibleText text={name} />
+                <VisibleText text={name} escapes={disguisesInCall} />
               </code>,
             ]}
           />

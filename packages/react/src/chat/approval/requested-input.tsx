@@ -1,4 +1,4 @@
-import type { ToolCallPart } from '@millrace/core';
+import { disguisesInCall, type ToolCallPart } from '@millrace/core';
 import type { Labels } from '../../labels/labels.ts';
 import { countText } from '../../labels/use-labels.ts';
 import { textRuns, VisibleText } from '../content/visible-text.tsx';
@@ -39,7 +39,7 @@ export function inputFacts(call: ToolCallPart, t: Labels): InputFacts {
 function piecesOf({ input, arguments: text }: ToolCallPart): number {
   const shown = input === undefined ? text : JSON.stringify(input, null, 1);
   const escapes = shown.match(/\n|\\[bfnru]/g)?.length ?? 0;
-  return escapes + textRuns(shown).length;
+  return escapes + textRuns(shown, disguisesInCall).length;
 }
 
 interface RequestedInputProps {
@@ -56,12 +56,16 @@ export function RequestedInput({ call, facts, reason }: RequestedInputProps) {
     <>
       {reason !== undefined && (
         <p className="approval-reason">
-          <VisibleText text={reason} />
+          <VisibleText text={reason} escapes={disguisesInCall} />
         </p>
       )}
       <div className="approval-input">
         {facts.refusal !== undefined && <p className="input-note">{facts.refusal}</p>}
-        {hasInput && <InputView {...{ name, input, text, isWhole: facts.isWhole }} />}
+        {hasInput && (
+          <InputView
+            {...{ name, input, text, find: facts.isWhole ? disguisesInCall : undefined }}
+          />
+        )}
       </div>
     </>
   );

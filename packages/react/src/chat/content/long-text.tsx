@@ -1,3 +1,4 @@
+import type { FindDisguises } from '@millrace/core';
 import { useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import type { Labels } from '../../labels/labels.ts';
@@ -11,17 +12,20 @@ const maxLength = 100_000;
 
 interface LongTextProps {
   readonly text: string;
-  /** If true, the view shows the whole text immediately. The caller must limit its length. */
-  readonly isWhole?: boolean;
+  /**
+   * Finds the characters to show as codes. If it is defined, the view shows the whole text immediately. The caller must
+   * limit its length.
+   */
+  readonly find?: FindDisguises | undefined;
 }
 
 /**
  * Shows a text of any length. Initially it shows the start and the end, with buttons to show more.
  */
-export function LongText({ text, isWhole = false }: LongTextProps) {
-  return isWhole ? (
+export function LongText({ text, find }: LongTextProps) {
+  return find !== undefined ? (
     <div className="long-text">
-      <VisibleLines text={text} />
+      <VisibleLines {...{ text, find }} />
     </div>
   ) : (
     <FoldedText text={text} />

@@ -49,3 +49,15 @@ test.for([
     expect(shown(text)).toEqual(runs ?? [text]);
   },
 );
+
+test.for([
+  ['sh a1.sh 2#3*4 1\ufe0f\u20e3', undefined],
+  ['sh a1\ufe0f.sh 2\ufe0f#\ufe0f', ['sh a1', '\\uFE0F', '.sh 2', '\\uFE0F', '#', '\\uFE0F']],
+  ['npm test\u3000# x; rm', ['npm test', '\\u3000', '# x; rm']],
+  ['npm test\ufffc# x; rm', ['npm test', '\\uFFFC', '# x; rm']],
+] as const)(
+  '18.1463: attack: the text %j has characters without a picture, or spaces that are none',
+  ([text, runs]) => {
+    expect(shown(text)).toEqual(runs ?? [text]);
+  },
+);

@@ -1,12 +1,13 @@
+import { type Disguise, disguisesIn, type FindDisguises } from '@millrace/core';
 import './visible-text.css';
 
 interface VisibleTextProps {
   readonly text: string;
-  readonly escapes?: EscapeScope;
+  readonly escapes?: EscapeScope | undefined;
 }
 
 /** Shows untrusted text. Invisible and misleading characters are replaced by visible escapes. */
-export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
+export function VisibleText({ text, escapes }: VisibleTextProps) {
   return shownRuns(textRuns(text, escapes));
 }
 
@@ -23,12 +24,16 @@ function shownRuns(runs: readonly TextRun[]) {
   );
 }
 
+interface VisibleLinesProps extends Pick<VisibleTextProps, 'text'> {
+  readonly find: FindDisguises;
+}
+
 /**
  * Shows untrusted text that the user must read before an answer. If it has several lines, each of them has a number
  * beside it, so a line break in the text looks different from a break at the end of the window.
  */
-export function VisibleLines({ text }: Pick<VisibleTextProps, 'text'>) {
-  const lines = linesOf(textRuns(text));
+export function VisibleLines({ text, find }: VisibleLinesProps) {
+  const lines = linesOf(textRuns(text, find));
   if (lines.length === 1) return shownRuns(lines[0]?.runs ?? []);
   return lines.map(({ number, runs }) => (
     <span key={number} className="numbered-line" data-line={number}>
@@ -66,117 +71,90 @@ interface TextRun {
   readonly escape?: string;
 }
 
-/**
- * Characters that are invisible or change how other characters look. Examples are controls,
- * direction marks, joiners, tags, selectors and unusual spaces. Line breaks, tabs and the
- * ideographic space are allowed.
- */
-const invisible =
-  /(?![\n\t \u3000]|\ufe0f)[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\u2800]|(?<![\p{Extended_Pictographic}\d#*])\ufe0f/u;
-
-const allInvisible = new RegExp(invisible, 'gu');
-
-/** Matches long runs of spaces, which could move the following text out of view. */
-const longBlanks = /[ \t\u3000]{40,}/u;
-const emptyLines = /(?<=\n)(?:[ \t\u3000]*\n){3,}/u;
-const suspicious = new RegExp(
-  `(?<one>${invisible.source})\\k<one>*|(?<longBlanks>${longBlanks.source})|(?<lines>${emptyLines.source})`,
-  'gu',
-);
+/** Matches long runs of spaces, which could move the following text out of view, many empty lines, and controls. */
+const blanksAndControls = /[ \t\u3000]{40,}|(?<=\n)(?:[ \t\u3000]*\n){3,}|(?![\n\t])\p{Cc}/gu;
 
 /**
  * Matches texts that can contain a long grapheme cluster, for example of marks or Hangul jamo. Browsers never break a
  * line inside a cluster, so a long cluster would leave its box, and many marks can look like one.
  */
-const joining = new RegExp(
-  `(?:(?!${invisible.source}|[\\u4e00-\\u9fff\\uac00-\\ud7a3])[^\\0-\\u02ff]){9,}`,
-  'gu',
-);
+const joining = /(?:(?![\u4e00-\u9fff\uac00-\ud7a3\p{DI}\p{C}\p{Z}])[^\0-\u02ff]){9,}/gu;
 /** Maximum number of characters of a cluster that is shown as it is. No language needs as many. */
 const maxCluster = 8;
-const equalCharacters = /(?<one>.)\k<one>*/gsu;
 /** Undefined until the first text needs it. */
 let segmenter: Intl.Segmenter | undefined;
 
-/**
- * Matches a word. A word that mixes Latin letters with look-alike letters of other scripts is
- * suspicious.
- */
-const words = /\p{L}[\p{L}\p{M}]*/gu;
-const latin = /\p{Script=Latin}/u;
-const lookAlike =
-  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
-const lookAlikes = new RegExp(lookAlike, 'gu');
-
 /** Matches characters that change the direction of the following text. */
-const directionMarks = /(?<one>[\u202a-\u202e\u2066-\u2069])\k<one>*/gu;
+const directionMarks = /[\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Selects the characters to escape. `directions` escapes only direction marks. It is used for text
+ * Finds the characters to escape. Default: `disguisesIn`. `directions` escapes only direction marks. It is used for text
  * that the user reads but does not approve.
  */
-type EscapeScope = 'all' | 'directions';
+type EscapeScope = FindDisguises | 'directions';
 
 /** Splits a text into runs that are shown unchanged and runs that are escaped. */
-export function textRuns(text: string, escapes: EscapeScope = 'all'): readonly TextRun[] {
+export function textRuns(text: string, escapes: EscapeScope = disguisesIn): readonly TextRun[] {
   const runs: TextRun[] = [];
   let through = 0;
-  const matches = escapes === 'all' ? hiddenIn(text) : text.matchAll(directionMarks);
-  for (const match of matches) {
-    if (match.index > through) runs.push({ text: text.slice(through, match.index) });
-    runs.push({ text: match[0], escape: labelFor(match[0], match.groups ?? {}) });
-    through = match.index + match[0].length;
+  for (const part of hiddenIn(text, escapes)) {
+    if (part.index > through) runs.push({ text: text.slice(through, part.index) });
+    const hidden = part.text.repeat(part.times);
+    runs.push({ text: hidden, escape: labelFor(part) });
+    through = part.index + hidden.length;
   }
   if (through < text.length) runs.push({ text: text.slice(through) });
   return runs;
 }
 
-/**
- * Returns all characters that a reader would not see or would misread, in the order of the text.
- */
-function hiddenIn(text: string): readonly RegExpExecArray[] {
-  const found = [...text.matchAll(suspicious), ...longClustersIn(text)];
-  found.sort((a, b) => a.index - b.index);
-  if (!lookAlike.test(text)) return found;
-  const imitated = [...text.matchAll(words)]
-    .filter(([word]) => latin.test(word))
-    .flatMap(({ 0: word, index }) =>
-      [...word.matchAll(lookAlikes)].map((match) => {
-        match.index += index;
-        match.groups = { one: match[0] };
-        return match;
-      }),
-    );
-  return [...found, ...imitated].sort((a, b) => a.index - b.index);
+interface HiddenPart extends Disguise {
+  /** The number of equal characters beside each other. A part of several spaces or lines counts as one. */
+  times: number;
+}
+
+/** Returns all parts of a text that a reader would not see or would misread, in the order of the text. */
+function hiddenIn(text: string, escapes: EscapeScope): readonly HiddenPart[] {
+  const parts: HiddenPart[] = [];
+  let through = 0;
+  for (const { index, text: one } of foundIn(text, escapes)) {
+    if (index < through) continue;
+    const last = parts.at(-1);
+    if (last?.text === one && index === through) last.times++;
+    else parts.push({ index, text: one, times: 1 });
+    through = index + one.length;
+  }
+  return parts;
+}
+
+function foundIn(text: string, escapes: EscapeScope): readonly Disguise[] {
+  if (escapes === 'directions') return matchesIn(text, directionMarks);
+  return [...matchesIn(text, blanksAndControls), ...escapes(text), ...longClustersIn(text)].sort(
+    (a, b) => a.index - b.index,
+  );
+}
+
+function matchesIn(text: string, pattern: RegExp): readonly Disguise[] {
+  return Array.from(text.matchAll(pattern), ({ 0: found, index }) => ({ index, text: found }));
 }
 
 /** Returns the characters of long grapheme clusters, without the first character of each cluster. */
-function longClustersIn(text: string): readonly RegExpExecArray[] {
-  return [...text.matchAll(joining)].flatMap(({ 0: run, index: start }) => {
+function longClustersIn(text: string): readonly Disguise[] {
+  return matchesIn(text, joining).flatMap(({ text: run, index: start }) => {
     segmenter ??= new Intl.Segmenter();
     return [...segmenter.segment(run)].flatMap(({ segment, index: within }) => {
-      const [first = '', ...others] = segment;
-      if (others.length < maxCluster) return [];
-      return [...others.join('').matchAll(equalCharacters)].map((match) => {
-        match.index += start + within + first.length;
-        return match;
-      });
+      const [, ...others] = matchesIn(segment, /./gsu);
+      return others.length < maxCluster
+        ? []
+        : others.map((one) => ({ ...one, index: one.index + within + start }));
     });
   });
 }
 
-/** Replaces invisible characters by JSON escapes. */
-export function escapeInvisible(text: string): string {
-  return text.replaceAll(allInvisible, (one) => one.split('').map(unitOf).join(''));
-}
-
-type Groups = Readonly<Record<string, string | undefined>>;
-
-function labelFor(text: string, { one, longBlanks: isBlanks }: Groups): string {
-  if (isBlanks !== undefined) return `␠ ×${text.length}`;
-  if (one === undefined) return `↵ ×${text.split('\n').length - 1}`;
-  const times = text.length / one.length;
-  return times === 1 ? escapeOf(one) : `${escapeOf(one)} ×${times}`;
+function labelFor({ text, times }: HiddenPart): string {
+  // A character has at most two units.
+  if (text.length > 2)
+    return text.includes('\n') ? `↵ ×${text.split('\n').length - 1}` : `␠ ×${text.length}`;
+  return times === 1 ? escapeOf(text) : `${escapeOf(text)} ×${times}`;
 }
 
 function escapeOf(one: string): string {
@@ -186,4 +164,5 @@ function escapeOf(one: string): string {
 }
 
 const hexCode = (code: number) => code.toString(16).toUpperCase().padStart(4, '0');
-const unitOf = (unit: string) => `\\u${hexCode(unit.charCodeAt(0))}`;
+/** Returns the JSON escape of a UTF-16 unit. */
+export const unitOf = (unit: string) => `\\u${hexCode(unit.charCodeAt(0))}`;

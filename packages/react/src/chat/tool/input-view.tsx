@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { type FindDisguises, isJsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { useLabels } from '../../labels/use-labels.ts';
 import { inputDiff } from '../content/diff.ts';
 import { DiffView } from '../content/diff-view.tsx';
@@ -15,15 +15,19 @@ export interface InputViewProps {
   readonly text: string;
   /** True while the input is streaming. */
   readonly isOpen?: boolean;
-  /** If true, the view shows the exact input in full. The caller must limit the length. */
-  readonly isWhole?: boolean;
+  /**
+   * Finds the characters to show as codes. If it is defined, the view shows the exact input in full. The caller must
+   * limit the length.
+   */
+  readonly find?: FindDisguises | undefined;
 }
 
 /** Shows all fields of a tool input. A change of a file is shown as a diff. */
 export function InputView(props: InputViewProps) {
   const t = useLabels();
-  const { name, input, text, isOpen = false, isWhole = false } = props;
-  if (!isJsonObject(input)) return <InputText {...{ input, text, isWhole }} />;
+  const { name, input, text, isOpen = false, find } = props;
+  const isWhole = find !== undefined;
+  if (!isJsonObject(input)) return <InputText {...{ input, text, find }} />;
   const diff = inputDiff(name, input, t, isWhole);
   const fields = Object.entries(input).filter(([key]) => key !== diff?.field);
   return (
@@ -33,10 +37,10 @@ export function InputView(props: InputViewProps) {
           {fields.map(([key, value]) => (
             <div key={key}>
               <dt>
-                <VisibleText text={key} />
+                <VisibleText text={key} escapes={find} />
               </dt>
               <dd>
-                <LongText text={valueText(value)} isWhole={isWhole} />
+                <LongText text={valueText(value)} find={find} />
               </dd>
             </div>
           ))}
@@ -53,14 +57,14 @@ export function InputView(props: InputViewProps) {
   );
 }
 
-function InputText(props: Pick<InputViewProps, 'input' | 'text' | 'isWhole'>) {
-  const { input, text, isWhole = false } = props;
-  const isParsed = (isWhole || text === '') && input !== undefined;
+function InputText(props: Pick<InputViewProps, 'input' | 'text' | 'find'>) {
+  const { input, text, find } = props;
+  const isParsed = (find !== undefined || text === '') && input !== undefined;
   const shownText = isParsed ? JSON.stringify(input, null, 1) : text;
   if (shownText === '') return null;
   return (
     <div className="input-text">
-      <LongText text={shownText} isWhole={isWhole} />
+      <LongText text={shownText} find={find} />
     </div>
   );
 }

@@ -1,0 +1,47 @@
+import { cjk, type Disguise, disguisesIn } from './disguises.ts';
+
+/**
+ * Finds the characters of the arguments of a call, such as a command or a path, that a question must show as their
+ * code. These are the characters that `disguisesIn` finds, all signs outside of ASCII, such as quotation marks and
+ * dashes, and all characters that are only another form of ASCII characters. The closed list `harmless` stays, and the
+ * punctuation of a language that uses another script stays after its letters. The result does not contain control
+ * characters.
+ *
+ * @example disguisesInCall('ls \u2010l'); // [{ index: 3, text: '\u2010' }]
+ */
+export function disguisesInCall(text: string): readonly Disguise[] {
+  const found = new Map(disguisesIn(text).map((one) => [one.index, one]));
+  for (const { 0: sign, index } of text.matchAll(signs)) {
+    let at = index;
+    for (const one of sign) {
+      found.set(at, { index: at, text: one });
+      at += one.length;
+    }
+  }
+  for (const { 0: one, index } of text.matchAll(otherForms))
+    if (/[!-~]/.test(one.normalize('NFKC'))) found.set(index, { index, text: one });
+  return [...found.values()].sort((a, b) => a.index - b.index);
+}
+
+/** Fullwidth signs that stay beside a letter of a Chinese, Japanese or Korean text. None of them starts or ends a quote, a comment or a command. */
+const fullwidth = '[，：！？（）]';
+const inText = `(?:(?<=${cjk}${fullwidth}?)${fullwidth}|${fullwidth}(?=${cjk}))`;
+/** Characters that look like no sign of a shell. The emoji plus, minus and wave do. */
+const harmless =
+  '(?![\\u2795\\u2796\\u3030])[\\p{Sc}\\p{ExtPict}\\p{EMod}\\p{RI}§¬°±¶·¿¡×÷…•←-↔⇐-⇔≈≠≤≥●○■□✓✗™№℃、。《》「」『』【】・]';
+/** The place after a letter of a script other than Latin, its marks, and one sign. */
+const afterOther = '(?<=(?![\\p{sc=Latin}\\p{Lm}])\\p{L}\\p{M}{0,4}\\p{P}?)';
+/** Punctuation that belongs to a script, except marks of Chinese and Japanese that look like quotation marks and dashes. */
+const ownPunctuation = '(?![\\p{scx=Zyyy}\\p{Pi}\\p{Pf}〃〝-〟゠])\\p{P}';
+
+/** Matches signs outside of ASCII, and letters that look like signs: `ꞌ`, `ǃ`, `丨`, most modifier letters, and lines through letters. */
+const signs = /* @__PURE__ */ new RegExp(
+  `(?!${harmless}|${inText}|${afterOther}(?:${ownPunctuation}|[–—])|(?<=\\s)[–—](?=\\s))(?!\\p{Cc})[^\\0-\\x7f\\p{L}\\p{M}\\p{N}\\p{Z}]|(?![々〻ゝゞヽヾーｰﾞﾟๆໆـ])\\p{Lm}|[Ꞌꞌǀǁǂǃ᐀ᐳᐸᑊᚲᛌ丨丶丿ㅡㅣ\\u0332-\\u0338\\u{16f51}\\u{16f52}]|(?<![\\p{scx=Hira}\\p{scx=Kana}])[ーｰﾞﾟ]|(?<!${cjk})[一ノ]+(?!${cjk})`,
+  'gu',
+);
+
+/** Matches characters that can be another form of ASCII characters. */
+const otherForms = /* @__PURE__ */ new RegExp(
+  `(?![ªº¹²³¼-¾…™№℃①-⑳]|${inText})[^\\0-\\x7f\\u3400-\\u9fff\\uac00-\\ud7a3]`,
+  'gu',
+);

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { disguisesInCall } from './call-disguises.ts';
+import { disguisesIn, type FindDisguises } from './disguises.ts';
+
+/** Returns the text with codes, as a question shows it. */
+function shown(text: string, find: FindDisguises = disguisesInCall): string {
+  let [result, through] = ['', 0];
+  for (const { index, text: one } of find(text)) {
+    result += `${text.slice(through, index)}<${one.codePointAt(0)?.toString(16)}>`;
+    through = index + one.length;
+  }
+  return result + text.slice(through);
+}
+
+/** Characters that a font draws like the sign, or almost like it. Many are from the Unicode list of confusables. */
+const imitations = {
+  "'": '\u00b4\u02b9\u02bb\u02bc\u02bd\u02be\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u055a\u055d\u05f3\u07f4\u07f5\u144a\u16cc\u1fbd\u1fbf\u1fef\u1ffd\u1ffe\u2018\u2019\u201b\u2032\u2035\ua78b\ua78c\uff07\uff40\u{16f51}\u{16f52}',
+  '"': '\u02ba\u02dd\u02ee\u02f6\u05f4\u201c\u201d\u201e\u201f\u2033\u2036\u3003\u301d\u301e\uff02',
+  '#': '\u266f\ufe5f\uff03',
+  '-': '\u02c9\u02d7\u06d4\u2010\u2011\u2012\u2013\u2014\u2015\u203e\u2043\u2212\u2500\u2796\u30a0\u30fc\u3161\u4e00\ufe58\ufe63\uff0d',
+  ';|&':
+    '\u037e\uff1b\u00a6\u01c0\u01c1\u05c0\u0964\u2016\u2223\u2502\u23fd\u2758\u3163\u4e28\uff5c\uffe8\uff06\u{1f674}',
+  '<>(){}[]':
+    '\u02c2\u02c3\u1433\u1438\u16b2\u2039\u203a\u2768\u276e\u276f\u2774\u27e8\u3008\u3014\uff08\uff1c\uff1e\uff5b',
+  '\\/$~=!*?:.,':
+    '\u2044\u2215\u2216\u2571\u2572\u27cb\u29f5\u29f8\u30ce\u4e36\u4e3f\uff04\uff3c\u02dc\u2053\u223c\u301c\u3030\uff5e\u1400\u2e40\u2550\ua4ff\uff1d\u01c3\uff01\u066d\u204e\u2217\uff0a\uff1f\u02d0\u0589\u2236\ua4fd\ua789\u2024\u201a\ua4f8\ua4f9\uff0c',
+  'letters and digits': '\uff52\u217d\u{1d41c}\u{1d7d8}\u{1d7f6}\uff11',
+  spaces: '\u00a0\u2003\u2800\u3000\ufffc\u{1d159}\u200b\u202e\ufe0f',
+};
+
+test.for(Object.entries(imitations))(
+  '18.1460: attack: each character that imitates %s is shown as its code in a call',
+  ([, characters]) => {
+    const hidden = [...characters].filter((char) =>
+      [`a ${char}b`, `a${char}b`, `a ${char} b`, `${char}${char}b`].some(
+        // A dash between spaces is a dash of an honest text.
+        (text) => shown(text) === text && !/^a [–—] b$/.test(text),
+      ),
+    );
+    expect(hidden).toEqual([]);
+  },
+);
+
+test.for([
+  ['git commit -m \ua78cTidy; rm -rf src\ua78c', 'git commit -m <a78c>Tidy; rm -rf src<a78c>'],
+  ['npm publish \u2010\u2010dry\u2010run', 'npm publish <2010><2010>dry<2010>run'],
+  ['npm test\u3000# log; rm', 'npm test<3000># log; rm'],
+  ['\u3000# log; rm', '<3000># log; rm'],
+  ['日本\u3000# log; rm', '日本<3000># log; rm'],
+  ['sh a\ufe0f.sh 2\ufe0f#\ufe0f*\ufe0f', 'sh a<fe0f>.sh 2<fe0f>#<fe0f>*<fe0f>'],
+  ['rm -rf src \u0332old lib \u0335\u0320x', 'rm -rf src <332>old lib <335><320>x'],
+  ['\u0323a "\u0331 1\u0332 a\u0335', '<323>a "<331> 1<332> a<335>'],
+  ['a\u20e3 \u20e3 1\u20e3 1\ufe0f\u0332 a\u0488', 'a<20e3> <20e3> 1<20e3> 1<fe0f><332> a<488>'],
+  ['git log 日志\uff03 log\uff1b rm', 'git log 日志<ff03> log<ff1b> rm'],
+] as const)('18.1461: attack: the command %j is shown with codes', ([text, expected]) => {
+  expect(shown(text)).toBe(expected);
+});
+
+test.for([
+  'git commit -m "修复：登录（测试）！"',
+  'echo "→ done ✓ 🎉 👍🏽 🇩🇪 1️⃣ ❤️ … – end — x"',
+  '# Größe naïve café ñ ¿qué? tiếng Việt e\u0301\u0323 €5 £3 ½ ℃ 1º ① x² ©',
+  'サーバー「テスト」、。\u3000日本\u3000語 一つ カレーとノート',
+  '\u3000\u3000你好\n\n\u3000\u3000你好',
+  'नमस्ते। ठीक مرحبا؟ نعم، לא צה״ל བོད་སྐད། Բարեւ։ አማርኛ። ภาษาไทยๆ კარგი',
+  'Привет — мир; слово—слово; пн–пт; Ελλάδα καλημέρα; 修复——登录; 한국어 API입니다',
+])('the honest text %j stays readable in a call', (text) => {
+  expect(shown(text)).toBe(text);
+  expect(shown(text, disguisesIn)).toBe(text);
+});
+
+test('the content of a file keeps its quotation marks and signs', () => {
+  const text = '“It’s” ‘a’ „b“ «c» 3–5 └─ a │ b ♯ ′ ″ ½ ＃；';
+  expect(shown(text, disguisesIn)).toBe(text);
+  expect(shown('p\u0430ss a\u00a0b\u200b \u0332', disguisesIn)).toBe('p<430>ss a<a0>b<200b> <332>');
+});
