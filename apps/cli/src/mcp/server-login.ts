@@ -47,8 +47,8 @@ export function serverForLogin(
 }
 
 /** Returns the lines that tell the user where to log in. */
-export function pageLines({ server, url, userCode }: McpLoginPage): readonly string[] {
-  const { host } = new URL(url);
+export function pageLines({ server, issuer, url, userCode }: McpLoginPage): readonly string[] {
+  const host = hostsOf(url, issuer);
   if (userCode === undefined)
     return [
       `Log in to the MCP server ${server} at ${host}. Open this page if it does not open:`,
@@ -59,6 +59,13 @@ export function pageLines({ server, url, userCode }: McpLoginPage): readonly str
     url,
     `Enter the code ${userCode}`,
   ];
+}
+
+/** Returns the host of the login page, and that of the authorization server if it is another one. */
+function hostsOf(url: string, issuer: string): string {
+  const { host } = new URL(url);
+  const issuerHost = URL.parse(issuer)?.host ?? issuer;
+  return host === issuerHost ? host : `${host} (for the authorization server ${issuerHost})`;
 }
 
 /** Opens a login page in the browser of the user, unless the user has to open it on another device. */

@@ -51,6 +51,8 @@ export type OpenLoginPage = (page: McpLoginPage) => void | Promise<void>;
 export interface McpLoginPage {
   /** The name of the MCP server. */
   readonly server: string;
+  /** The authorization server that gets the result of the login. Show its host if `url` has another host. */
+  readonly issuer: string;
   /** The page to open. It is always an http or https address. */
   readonly url: string;
   /**

@@ -122,7 +122,7 @@ describe('tools', () => {
     const server = await connect([`--extra=${file('extra', extra)}`], { onProblem });
     expect(server.tools).toHaveLength(1_000);
     expect(problems).toEqual([
-      `MCP server test: it has ${1_000 + Object.keys(testTools).length} tools; only the first 1000 are used`,
+      'MCP server test: it has more than 1000 tools; only the first 1000 are used',
     ]);
   });
 

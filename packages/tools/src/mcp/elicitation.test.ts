@@ -23,7 +23,8 @@ describe('22.forms: a server that asks the user during a call', () => {
     };
     const { text } = await call(await connected, 'ask_back', asked, { ask });
     expect(JSON.parse(text)).toMatchObject({ action: 'accept', content: { name: 'Ada' } });
-    expect(forms).toEqual([{ message: 'Sure?', schema }]);
+    // Each client shows who asks.
+    expect(forms).toEqual([{ message: 'The MCP server test asks:\n\nSure?', schema }]);
   });
 
   test.each(['decline', 'cancel'] as const)('learns that the user said %s', async (action) => {

@@ -7,8 +7,8 @@ import { callTool, type RemoteServer } from './server/call-tool.ts';
 import { appUri, canCall } from './server/mcp-apps.ts';
 import { isOwnTool } from './server/resource-tools.ts';
 import { clip } from './transport/error-text.ts';
+import { maxListed } from './transport/message-gate.ts';
 
-const maxTools = 1_000;
 const maxSchemaLength = 100_000;
 const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
 
@@ -40,7 +40,7 @@ export class RemoteTools {
   }
 
   reportOnce(problem: string): void {
-    if (this.#reported.has(problem) || this.#reported.size >= maxTools) return;
+    if (this.#reported.has(problem) || this.#reported.size >= maxListed) return;
     this.#reported.add(problem);
     this.#remote.report(problem);
   }
@@ -54,13 +54,13 @@ export class RemoteTools {
     const listed = JSON.stringify(offered);
     if (listed === this.#listed) return false;
     this.#listed = listed;
-    if (offered.length > maxTools)
-      this.reportOnce(`it has ${offered.length} tools; only the first ${maxTools} are used`);
+    if (offered.length > maxListed)
+      this.reportOnce(`it has more than ${maxListed} tools; only the first ${maxListed} are used`);
     const names = toolNames(
       this.#remote.server,
       offered.map(({ name }) => name),
     );
-    const used = offered.slice(0, maxTools);
+    const used = offered.slice(0, maxListed);
     const nameOf = ({ name }: RemoteTool) => names.get(name) ?? name;
     const forApps = hasApps(used)
       ? used.filter((tool) => canCall('app', tool) && !isOwnTool(tool))

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { McpLogin, OpenLoginPage } from '../../contract/mcp-oauth.ts';
 import type { McpHttpServer } from '../../contract/mcp-server.ts';
-import { type AuthorizationServer, extraEndpoint } from './authorization-server.ts';
+import { type AuthorizationServer, assertOwnPage, extraEndpoint } from './authorization-server.ts';
 import { assertPageAllowed, type LoginFetch } from './guarded-fetch.ts';
 import { type IssuedTokens, issuedTokens } from './issued-tokens.ts';
 
@@ -46,7 +46,9 @@ export async function deviceLogin(login: DeviceLogin): Promise<IssuedTokens> {
   if (!given.success) throw new Error(`the login with a code was refused (${first.problem})`);
   const { user_code: userCode, verification_uri, device_code, expires_in } = given.data;
   const page = assertPageAllowed(server, verification_uri);
-  await login.openPage({ server: server.name, url: page.href, userCode });
+  assertOwnPage(server, authorization, page, false);
+  const { issuer } = authorization;
+  await login.openPage({ server: server.name, issuer, url: page.href, userCode });
   const expiry = AbortSignal.timeout(Math.min(expires_in * 1_000, 2 ** 31 - 1));
   const until = AbortSignal.any([signal, expiry]);
   const tokenEndpoint = authorization.metadata?.token_endpoint ?? `${authorization.url}/token`;

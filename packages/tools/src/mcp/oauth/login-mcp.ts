@@ -13,6 +13,7 @@ import { assertKnownOptions } from '../../known-options.ts';
 import { clip, createRedactor } from '../transport/error-text.ts';
 import {
   type AuthorizationServer,
+  assertOwnPage,
   clientInformation,
   extraEndpoint,
   findAuthorizationServer,
@@ -177,8 +178,10 @@ async function logInByBrowser(work: PageWork): Promise<McpLogin> {
       ...{ state: listener.state, ...(scope !== undefined && { scope }) },
     });
     const page = assertPageAllowed(server, authorizationUrl);
+    assertOwnPage(server, authorization, page, namesIssuer(authorization));
     const startUrl = listener.startUri(page.href);
-    await work.openPage({ server: server.name, url: page.href, startUrl });
+    const { issuer } = authorization;
+    await work.openPage({ server: server.name, issuer, url: page.href, startUrl });
     const returned = await listener.returned(signal);
     const code = codeOf(returned, authorization);
     const tokens = await exchangeAuthorization(authorization.url, {
@@ -216,15 +219,20 @@ function issOf(returned: URLSearchParams): { readonly iss?: string } {
  * Returns the authorization code with which the browser returned from the login page. The issuer is checked
  * first, because an error text is reliable only if it comes from this issuer.
  */
-function codeOf(returned: URLSearchParams, { metadata }: AuthorizationServer): string {
+function codeOf(returned: URLSearchParams, authorization: AuthorizationServer): string {
   validateAuthorizationResponseIssuer({
     iss: issOf(returned).iss,
-    expectedIssuer: metadata?.issuer,
-    issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
+    expectedIssuer: authorization.metadata?.issuer,
+    issParameterSupported: namesIssuer(authorization),
   });
   const code = returned.get('code');
   if (code !== null && code !== '') return code;
   throw new Error(`the login page refused it (${clip(returned.get('error') ?? 'no code', 100)})`);
+}
+
+/** True if each return from the login page must contain the issuer. */
+function namesIssuer({ metadata }: AuthorizationServer): boolean {
+  return metadata?.authorization_response_iss_parameter_supported === true;
 }
 
 /** Listens on the port of the earlier login, because the authorization server may know only that address. */

@@ -260,6 +260,7 @@ test.for([
       {
         ...{ issuer, authorization_endpoint: page, token_endpoint: `${issuer}token` },
         ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
+        authorization_response_iss_parameter_supported: true,
       },
       'Bearer',
       `${issuer}mcp`,
@@ -453,6 +454,7 @@ test.for([
       ...{ issuer, token_endpoint: `${issuer}token` },
       ...{ authorization_endpoint: 'http://10.9.8.7/authorize' },
       ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
+      authorization_response_iss_parameter_supported: true,
     };
     const server = remoteServer({ authorization_servers: [issuer] }, endpoints, 'Bearer', url);
     const oauth = { logins: memoryMcpLogins(), clientId: 'me', privateNetwork };

@@ -134,7 +134,12 @@ test('24.4: a login with a code needs no browser on this machine', async () => {
     },
   });
   expect(pages).toEqual([
-    { server: 'test', url: `${issuer.issuer}/enter-code`, userCode: 'ABCD-EFGH' },
+    {
+      server: 'test',
+      issuer: issuer.issuer,
+      url: `${issuer.issuer}/enter-code`,
+      userCode: 'ABCD-EFGH',
+    },
   ]);
   const connected = await connections.connect(server);
   expect(await call(connected, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });

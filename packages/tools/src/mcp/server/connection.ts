@@ -22,6 +22,7 @@ import {
   type ServerTransport,
 } from '../transport/create-transport.ts';
 import { clip, describeError } from '../transport/error-text.ts';
+import { paced } from '../transport/http-transport.ts';
 import { type AskingCall, Elicitations } from './elicitation.ts';
 import { type AppDocument, appCapability, readApp } from './mcp-apps.ts';
 import { packageVersion } from './package-version.ts';
@@ -112,8 +113,8 @@ async function connect(
       },
       inputRequired: { maxRounds: maxQuestionRounds },
       listChanged: {
-        tools: { ...onChange, onChanged: () => onListChanged(connection) },
-        prompts: { ...onChange, onChanged: () => onPromptsChanged(connection) },
+        tools: { ...onChange, onChanged: paced(() => onListChanged(connection)) },
+        prompts: { ...onChange, onChanged: paced(() => onPromptsChanged(connection)) },
       },
     },
   );
@@ -131,6 +132,7 @@ async function connect(
 }
 
 const onChange = { autoRefresh: false, debounceMs: 100 } as const;
+
 const neverAborts = new AbortController().signal;
 
 /** Maximum number of times that a server of the revision of 2026 can ask during one call. */

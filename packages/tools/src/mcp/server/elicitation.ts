@@ -23,6 +23,7 @@ export interface AskingCall {
  */
 export class Elicitations {
   readonly #calls = new Set<AskingCall>();
+  #open = 0;
   readonly #server: string;
 
   constructor(server: string) {
@@ -62,7 +63,8 @@ export class Elicitations {
   ): Promise<ElicitResult> {
     const form = formOf(params, this.#server);
     const call = this.#askingCall();
-    if (call?.ask === undefined) return { action: 'cancel' };
+    if (call?.ask === undefined || this.#open >= maxOpen) return { action: 'cancel' };
+    this.#open++;
     call.onAsking(true);
     try {
       const answer = await call.ask(form, signal);
@@ -75,6 +77,7 @@ export class Elicitations {
       // The call or the question was cancelled.
       return { action: 'cancel' };
     } finally {
+      this.#open--;
       call.onAsking(false);
     }
   }
@@ -86,6 +89,9 @@ export class Elicitations {
     return sessions.size === 1 ? calls.at(-1) : undefined;
   }
 }
+
+/** Maximum number of open questions of a server. Further questions are cancelled. */
+const maxOpen = 16;
 
 /** A page that the server asks the user to open. */
 export interface UrlQuestion {
@@ -104,7 +110,9 @@ const maxUrlLength = 2_000;
 function formOf(params: ElicitRequest['params'] | UrlQuestion, server: string): FormQuestion {
   if (params.mode !== 'url') {
     if (!('requestedSchema' in params)) throw refused('The question has no form');
-    return { message: params.message, schema: params.requestedSchema as unknown as JsonObject };
+    // The text could otherwise pretend to be a question of this program.
+    const message = `The MCP server ${server} asks:\n\n${params.message}`;
+    return { message, schema: params.requestedSchema as unknown as JsonObject };
   }
   const url = URL.parse(params.url);
   if (url === null || !/^https?:$/.test(url.protocol) || url.href.length > maxUrlLength)

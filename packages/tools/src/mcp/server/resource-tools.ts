@@ -64,8 +64,8 @@ async function listResources(client: Client, options: RequestOptions): Promise<C
     ...resources.map((one) => lineOf(one.uri, one)),
     ...resourceTemplates.map((one) => lineOf(`template ${one.uriTemplate}`, one)),
   ];
-  const left = lines.length - maxListed;
-  const more = left > 0 ? [`… ${left} more`] : [];
+  // The connection reads only a part of a very long list, so the number of further resources is unknown.
+  const more = lines.length > maxListed ? ['… and more'] : [];
   const text = [...lines.slice(0, maxListed), ...more].join('\n') || 'There are no resources.';
   return { content: [{ type: 'text', text }] };
 }

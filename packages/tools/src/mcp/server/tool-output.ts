@@ -2,6 +2,7 @@ import type { ToolOutput } from '@millrace/agent';
 import { checkJson, type FilePart, type JsonValue, type MediaPart } from '@millrace/core';
 import { z } from 'zod';
 import { clip } from '../transport/error-text.ts';
+import { maxListed } from '../transport/message-gate.ts';
 
 const maxTextLength = 4 * 2 ** 20;
 const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
@@ -11,7 +12,9 @@ const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
  */
 export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
   const reader = new ContentReader(maxAttachmentBytes);
-  const lines = result.content.map((block) => reader.read(block));
+  const lines = result.content.slice(0, maxListed).map((block) => reader.read(block));
+  if (result.content.length > maxListed)
+    lines.push(`[further parts left out: a result can have ${maxListed} parts]`);
   const { value, texts } = readValue(result.structuredContent, lines.length === 0);
   const text = clip([...lines, ...texts].join('\n'), maxTextLength);
   const isError = result.isError === true;

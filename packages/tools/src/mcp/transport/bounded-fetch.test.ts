@@ -6,7 +6,11 @@ import { boundedFetch } from './bounded-fetch.ts';
 async function readAll(chunks: readonly string[], type: string, maxBytes: number): Promise<string> {
   const body = ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk)));
   const headers = { 'content-type': type };
-  const fetch = boundedFetch(async () => new Response(body, { headers }), maxBytes);
+  const fetch = boundedFetch(
+    async () => new Response(body, { headers }),
+    maxBytes,
+    () => true,
+  );
   return (await fetch('http://x')).text();
 }
 
@@ -28,6 +32,13 @@ test('a body is read or refused depending only on its length', async () => {
       else expect(await reading).toBe(text);
     }),
   );
+});
+
+test('if the caller does not read events, all events of a stream count together', async () => {
+  const body = ReadableStream.from(Array.from({ length: 9 }, () => Buffer.from('data: a\n\n')));
+  const headers = { 'content-type': 'text/event-stream' };
+  const fetch = boundedFetch(async () => new Response(body, { headers }), 50);
+  await expect((await fetch('http://x')).text()).rejects.toThrow('bytes');
 });
 
 test('in a stream, the longest event counts, for any chunks', async () => {

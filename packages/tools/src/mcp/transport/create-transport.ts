@@ -54,14 +54,13 @@ function httpTransport(
   settings: McpSettings,
   { redact, authorization }: ServerAccess,
 ): ServerTransport {
-  const transport = new HttpTransport(server.http, settings.maxMessageBytes, authorization);
+  const transport = new HttpTransport(server.http, settings, authorization);
   let problem = '';
   transport.onerror = (error) => {
     problem = clip(redact(describeError(error)), 500);
   };
   return {
-    // The cast is needed because the SDK class declares stricter callback types than its interface.
-    transport: transport as Transport,
+    transport,
     failureDetails: () => (problem === '' ? '' : `${problem}.`),
     close: async () => {
       // A server that does not respond must not delay closing.

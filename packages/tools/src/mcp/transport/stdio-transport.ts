@@ -20,6 +20,14 @@ import {
   trackGroup,
 } from '../../shell/child-lines.ts';
 
+import {
+  hasTooManyValues,
+  longMessageLength,
+  nextTurn,
+  tooManyValuesError,
+} from './json-values.ts';
+import { MessageGate } from './message-gate.ts';
+
 type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
 
 // How long to wait for the rest of the output after a process ended, in milliseconds. Its end has several
@@ -43,6 +51,7 @@ export class StdioTransport implements Transport {
   readonly #server: McpStdioServer['stdio'];
   readonly #settings: Settings;
   readonly #lines: LineSplitter;
+  readonly #gate: MessageGate;
   #child: ChildProcess | undefined;
   #closing: Promise<void> | undefined;
   #exitText = '';
@@ -54,6 +63,7 @@ export class StdioTransport implements Transport {
     this.#server = server;
     this.#settings = settings;
     this.#lines = new LineSplitter(settings.maxMessageBytes);
+    this.#gate = new MessageGate(settings.maxMessageBytes, (error) => this.#closeFor(error));
   }
 
   get pid(): number | undefined {
@@ -94,12 +104,14 @@ export class StdioTransport implements Transport {
       throw new UnsentError();
     }
     const { stdin: input } = child;
-    await new Promise<void>((resolve, reject) => {
-      input.write(serializeMessage(message), (error) => {
-        if (error == null) resolve();
-        else reject(new UnsentError());
+    const write = () =>
+      new Promise<void>((resolve, reject) => {
+        input.write(serializeMessage(message), (error) => {
+          if (error == null) resolve();
+          else reject(new UnsentError());
+        });
       });
-    });
+    await this.#gate.send(message, write);
   }
 
   close(): Promise<void> {
@@ -124,20 +136,36 @@ export class StdioTransport implements Transport {
   #read(chunk: Buffer): void {
     try {
       for (const line of this.#lines.push(chunk)) {
-        this.#delivery = this.#delivery.then(() => this.#deliver(line));
+        this.#delivery = this.#delivery.then(() => this.#deliverInTurn(line));
       }
     } catch (error) {
       // After a message that is too long, the start of the next message is unknown. The connection therefore
       // closes.
-      this.#exitText = (error as Error).message;
-      this.#child?.stdout?.destroy();
-      void this.close();
+      this.#closeFor(error as Error);
     }
   }
 
+  #closeFor({ message }: Error): void {
+    this.#exitText = message;
+    this.#child?.stdout?.destroy();
+    void this.close();
+  }
+
+  async #deliverInTurn(line: string): Promise<void> {
+    if (line.length > longMessageLength) {
+      this.#child?.stdout?.pause();
+      await nextTurn();
+      this.#child?.stdout?.resume();
+    }
+    this.#deliver(line);
+  }
+
   #deliver(line: string): void {
+    if (this.#closing !== undefined) return;
+    if (hasTooManyValues(line)) return this.#closeFor(tooManyValuesError());
     try {
-      this.onmessage?.(deserializeMessage(line));
+      const message = this.#gate.received(deserializeMessage(line));
+      if (message !== undefined) this.onmessage?.(message);
     } catch (error) {
       // The line is not a message. Some servers also print log text to their output.
       this.onerror?.(error as Error);
