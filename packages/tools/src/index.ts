@@ -83,12 +83,9 @@ export {
   type FileStep,
   planFileChanges,
 } from './rewind/plan-file-changes.ts';
-export {
-  approveInSandbox,
-  approveUnconfined,
-  sandboxRuleNames,
-} from './sandbox/approve-in-sandbox.ts';
+export { approveInSandbox, approveUnconfined } from './sandbox/approve-in-sandbox.ts';
 export { findSandbox } from './sandbox/find-sandbox.ts';
+export { type MorePermission, sandboxRuleNames } from './sandbox/more-permissions.ts';
 export {
   type CallPlace,
   callKey,

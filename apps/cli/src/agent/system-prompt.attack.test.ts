@@ -58,3 +58,32 @@ test.for([
     expect(problems).toEqual([expect.stringContaining('a file that a rule denies')]);
   },
 );
+
+test.for([
+  ['a file', '.', { tool: 'read', path: 'private/plan.txt', decision: 'ask' }],
+  ['a folder, for all tools', '.', { path: 'private/**', decision: 'ask' }],
+  ['a name, from a folder above', 'app', { path: 'plan.txt', decision: 'ask' }],
+] as const)(
+  '18.1425: attack: AGENTS.md as a link sends a file that a rule asks about without a question (%s)',
+  async ([, folder, rule]) => {
+    const root = folderWith({ ...git, 'private/plan.txt': secret, 'app/a.txt': '' });
+    symlinkSync('private/plan.txt', join(root, 'AGENTS.md'));
+    const config = { permissions: { mode: 'ask', rules: [rule] } } as const;
+    const provider = scriptedProvider(['Hello']);
+    const cwd = join(root, folder);
+    const { agent, problems } = await testAgent({ provider, cwd, config });
+    await agent.run('Hello').result;
+    expect(JSON.stringify(provider.requests.map(({ request }) => request))).not.toContain(secret);
+    expect(problems).toEqual([expect.stringContaining('a file that a rule asks about')]);
+  },
+);
+
+test('18.1425: AGENTS.md is used if a rule asks about it, and a link is used if no rule asks about its file', async () => {
+  const asks = { path: '*.md', decision: 'ask' } as const;
+  const named = folderWith({ ...git, 'AGENTS.md': 'Be brief.' });
+  expect(await readProjectInstructions(named, undefined, [asks])).toHaveLength(1);
+  const linked = folderWith({ ...git, 'docs/rules.txt': 'Be brief.', 'app/a.txt': '' });
+  symlinkSync('docs/rules.txt', join(linked, 'AGENTS.md'));
+  for (const cwd of [linked, join(linked, 'app')])
+    expect(await readProjectInstructions(cwd, undefined, [asks])).toHaveLength(1);
+});

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
-import { basename, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import type { Approval } from '@millrace/agent';
 import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { foldersUpToRoot, isInside, isOwn } from '../config/config-paths.ts';
 import type { InstructionFile } from '../contract/extensions.ts';
@@ -82,8 +83,8 @@ const maxTotalLength = 256 * 1024;
  * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
  * because later instructions have more weight. The texts are sent to the provider of the model. So
  * a symbolic link is not followed if it leads out of the repository, into `.git`, or to a file that
- * looks like a secret. A file is not read if it belongs to a different user, or if a rule denies
- * it. `warn` receives a sentence for the user about each file that is not read.
+ * looks like a secret, or that a rule asks about. A file is not read if it belongs to a different user, or if a
+ * rule denies it. `warn` receives a sentence for the user about each file that is not read.
  *
  * `others` contains further files that the user trusts, such as CLAUDE.md. A file of the user may be
  * anywhere. Such a file is left out if an earlier file has the same content.
@@ -96,8 +97,7 @@ export async function readProjectInstructions(
 ): Promise<readonly ProjectInstructions[]> {
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
-  const { decide } = permissionPolicy({ root: await realpath(cwd), rules });
-  const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
+  const ruling = rulesOnReading(await realpath(cwd), rules);
   const ofProject = folders
     .toReversed()
     .map((folder) => ({ path: join(folder, fileName), origin: 'project' as const }));
@@ -106,7 +106,7 @@ export async function readProjectInstructions(
     ...others.filter(({ origin }) => origin === 'user'),
     ...[...ofProject, ...others.filter(({ origin }) => origin === 'project')],
   ];
-  const context = { root, cwd, isDenied, warn };
+  const context = { root, cwd, ruling, warn };
   const found = await Promise.all(files.map((file) => readInstructions(file, context)));
   return withinLimit(
     found.filter((file) => file !== undefined),
@@ -135,14 +135,13 @@ interface InstructionsContext {
   /** The real path of the repository root. */
   readonly root: string;
   readonly cwd: string;
-  /** Returns true if a rule forbids reading this real path. */
-  readonly isDenied: (path: string) => boolean;
+  readonly ruling: ReturnType<typeof rulesOnReading>;
   readonly warn: (problem: string) => void;
 }
 
 async function readInstructions(
   { path, origin }: InstructionFile,
-  { root, cwd, isDenied, warn }: InstructionsContext,
+  { root, cwd, ruling, warn }: InstructionsContext,
 ): Promise<ProjectInstructions | undefined> {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) return undefined;
@@ -151,7 +150,8 @@ async function readInstructions(
     return undefined;
   }
   const forbidden = origin === 'user' ? undefined : whyNotRead(real, root);
-  const problem = isDenied(real) ? 'a file that a rule denies' : forbidden;
+  const rule = await ruleAgainst(ruling, { path, real, origin });
+  const problem = rule === undefined ? forbidden : `a file that a rule ${rule}`;
   if (problem !== undefined) {
     warn(`${path} is not used as instructions: it leads to ${problem}.`);
     return undefined;
@@ -160,6 +160,43 @@ async function readInstructions(
   if (found === undefined) return undefined;
   const text = new TextDecoder().decode(found.bytes).trim();
   return text === '' ? undefined : { path, text, isClipped: found.isClipped, origin };
+}
+
+interface NamedFile {
+  readonly path: string;
+  readonly real: string;
+  readonly origin: InstructionFile['origin'];
+}
+
+/**
+ * Returns what a rule says against a file that Millrace reads itself. Nobody can answer a question then, so a link of a
+ * project must not lead to a file that a rule asks about.
+ */
+export async function ruleAgainst(
+  ruling: (path: string) => Approval,
+  { path, real, origin }: NamedFile,
+): Promise<'denies' | 'asks about' | undefined> {
+  const decision = ruling(real);
+  if (decision === 'deny') return 'denies';
+  if (decision === 'allow' || origin === 'user') return undefined;
+  const folder = await realpath(dirname(path));
+  return real === join(folder, basename(path)) ? undefined : 'asks about';
+}
+
+/**
+ * Returns a function with the decision of the rules on reading a real path. It is `allow` if no rule asks about the
+ * path or denies it, wherever the path is.
+ */
+export function rulesOnReading(
+  root: string,
+  rules: readonly PermissionRule[],
+): (path: string) => Approval {
+  return (path) => {
+    // A later rule that matches has precedence.
+    const unless: PermissionRule = { tool: 'read', path, exact: true, decision: 'allow' };
+    const { decide } = permissionPolicy({ root, rules: [unless, ...rules] });
+    return decide({ tool: 'read', input: { path } }).decision;
+  };
 }
 
 function whyNotRead(real: string, root: string): string | undefined {

@@ -169,7 +169,7 @@ export async function askForTrust(
  * made visible.
  */
 function trustQuestion({ path, parts, content, scripts }: UntrustedFile): string {
-  const visible = (name: string) => revealHidden(name.replaceAll('\n', '␊'));
+  const visible = (name: string) => revealHidden(name).replaceAll('\n', '␊');
   const wants = parts.map(
     (part) => `  - ${riskDescriptions[part] ?? visible(part)} (${visible(part)})\n`,
   );
@@ -201,7 +201,7 @@ function importedBy(modules: UntrustedExtensions['found']['modules']): readonly 
 
 /** Returns the question about the extensions of a project. It shows everything that would be used. */
 function extensionsQuestion({ root, found }: UntrustedExtensions): string {
-  const visible = (text: string) => revealHidden(text.replaceAll('\n', '␊'));
+  const visible = (text: string) => revealHidden(text).replaceAll('\n', '␊');
   const shown = (path: string) => visible(relative(root, path));
   const list = (wants: string, lines: readonly string[]) =>
     lines.length === 0 ? '' : `  - ${wants}:\n${lines.map((line) => `      ${line}\n`).join('')}`;

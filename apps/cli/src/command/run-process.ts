@@ -3,7 +3,7 @@ import { exitCodes } from '../exit-code.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { describeFailure } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
-import { abortOnSignals } from './stop-signals.ts';
+import { abortOnSignals, pauseOnSuspend } from './stop-signals.ts';
 
 // Maximum time by which open connections can delay the end of the process.
 const exitGraceMs = 2000;
@@ -24,6 +24,7 @@ export async function runProcess(
     process.exit(exitCodes.error);
   });
   const signal = abortOnSignals(process);
+  pauseOnSuspend(process);
   const host = { argv, env, cwd: currentFolder(process), stdin, stdout, stderr, signal };
   const exitCode = await runCommand(host);
   setTimeout(() => process.exit(), exitGraceMs).unref();

@@ -41,6 +41,19 @@ export function abortOnSignals(process: SignalSource): AbortSignal {
   return stop.signal;
 }
 
+/**
+ * Pauses the commands when the terminal suspends this process (Ctrl-Z), because a stopped process does not check what
+ * its commands create.
+ */
+export function pauseOnSuspend(process: NodeJS.Process): void {
+  process.on('SIGTSTP', async () => {
+    // If commands run, this module is loaded, so the process stops at once.
+    const { pauseCommandsNow } = await import('@millrace/tools');
+    process.once('SIGCONT', pauseCommandsNow());
+    process.kill(process.pid, 'SIGSTOP');
+  });
+}
+
 /** The functions that remove the listeners of `abortOnSignals`. */
 const listenersOf = new WeakMap<AbortSignal, () => void>();
 

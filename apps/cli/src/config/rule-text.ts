@@ -1,12 +1,12 @@
 import type { Approval } from '@millrace/agent';
 import { nearestNames } from '@millrace/core';
-import type { PermissionRule } from '@millrace/tools';
+import { type PermissionRule, sandboxRuleNames } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
 import { similarToolName, toolNames } from '../extensions/tool-names.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
 const hostTools: readonly string[] = ['web_fetch', 'web_search'];
-const commandTools: readonly string[] = ['bash', 'bash+network', 'bash+outside'];
+const commandTools: readonly string[] = ['bash', ...Object.values(sandboxRuleNames)];
 
 /**
  * Parses a permission rule. A rule is a tool name, `tool:pattern` with a command prefix or a path

@@ -126,28 +126,32 @@ describeInTmux().concurrent('the process is stopped while a question is open', (
 });
 
 describeInTmux().concurrent('the process is stopped while a command runs', () => {
-  test('18.1350: attack: a command works on while nothing checks it', async (context) => {
-    const { server, files, env } = await scriptedModel(context);
-    const { open, workspace } = terminalHarness(context, files);
-    const terminal = await open({ env });
-    const command = 'mkdir inner; cd inner; while :; do date > tick; done & while :; do :; done';
-    server.answer({ toolCalls: [{ name: 'bash', arguments: JSON.stringify({ command }) }] });
-    server.answer({ text: 'The end.' });
-    await terminal.send('millrace --yes');
-    await terminal.waitFor('\n>');
-    await terminal.send('Go');
-    const inner = join(workspace.project, 'inner');
-    const states = () => new Set(processesIn(inner).map(stateOf));
-    await context.expect.poll(() => existsSync(join(inner, 'tick')), waitOptions).toBe(true);
-    await terminal.press('C-z');
-    await terminal.waitFor('Stopped');
-    expect(states()).toEqual(new Set(['T']));
-    await terminal.type('fg\r');
-    await context.expect.poll(() => states().has('R'), waitOptions).toBe(true);
-    await terminal.press('Escape');
-    await terminal.waitFor('aborted before it finished');
-    expect(states()).toEqual(new Set());
-  });
+  for (const start of ['millrace --yes', 'millrace -p --yes Go'])
+    test(`18.1350: attack: a command works on while nothing checks it: ${start}`, async (context) => {
+      const { server, files, env } = await scriptedModel(context);
+      const { open, workspace } = terminalHarness(context, files);
+      const terminal = await open({ env });
+      const command = 'mkdir inner; cd inner; while :; do date > tick; done & while :; do :; done';
+      server.answer({ toolCalls: [{ name: 'bash', arguments: JSON.stringify({ command }) }] });
+      server.answer({ text: 'The end.' });
+      await terminal.send(start);
+      const isChat = !start.includes('-p');
+      if (isChat) {
+        await terminal.waitFor('\n>');
+        await terminal.send('Go');
+      }
+      const inner = join(workspace.project, 'inner');
+      const states = () => new Set(processesIn(inner).map(stateOf));
+      await context.expect.poll(() => existsSync(join(inner, 'tick')), waitOptions).toBe(true);
+      await terminal.press('C-z');
+      await terminal.waitFor('Stopped');
+      expect(states()).toEqual(new Set(['T']));
+      await terminal.type('fg\r');
+      await context.expect.poll(() => states().has('R'), waitOptions).toBe(true);
+      await terminal.press(isChat ? 'Escape' : 'C-c');
+      if (isChat) await terminal.waitFor('aborted before it finished');
+      await context.expect.poll(states, waitOptions).toEqual(new Set());
+    });
 });
 
 /** Returns the state of a process as one letter, or `gone`. */

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { systemClock, type Tool } from '@millrace/agent';
-import { permissionPolicy, safeEnv } from '@millrace/tools';
+import { safeEnv } from '@millrace/tools';
+import { ruleAgainst, rulesOnReading } from '../agent/system-prompt.ts';
 import { envOutsideProject } from '../config/server-place.ts';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 import type { SessionMode } from '../contract/config.ts';
@@ -84,19 +85,21 @@ export async function connectExtensions(
   };
   // Most sessions have no hooks. The environment of hooks takes several milliseconds.
   const hooks = found.length === 0 ? undefined : await openHooks();
-  const { decide } = permissionPolicy({
-    root: await realpath(cwd),
-    rules: config.permissions.rules,
-  });
-  const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
-  const hasDenied = config.permissions.rules.some(({ decision }) => decision === 'deny');
-  const allowed = hasDenied ? skills.filter(({ realPath }) => !isDenied(realPath)) : skills;
+  const { rules } = config.permissions;
+  const ruling = rulesOnReading(await realpath(cwd), rules);
+  const refusals = await Promise.all(
+    skills.map((one) => rules.length > 0 && ruleAgainst(ruling, { ...one, real: one.realPath })),
+  );
+  const allowed = skills.filter((_, at) => !refusals[at]);
   const prompt = skillsPrompt(allowed);
   const { code } = extensions;
   code?.onNotice(notify);
   return {
     ...{ extensions, hooks, agents: opened, prompt },
-    tools: prompt === '' ? [] : [skillTool(allowed, isDenied)],
+    tools:
+      prompt === ''
+        ? []
+        : [skillTool(allowed, (path) => rules.length > 0 && ruling(path) !== 'allow')],
     problems: [...extensions.problems, ...(code?.problems ?? []), ...problems],
     onNotice: notices.listen,
     close: async () => {

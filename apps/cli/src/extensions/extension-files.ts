@@ -35,7 +35,8 @@ const maxDepth = 4;
 /**
  * Reads a text file of a place. Returns undefined if it does not exist or must not be read. A file
  * of a project must belong to the user, must be inside of the repository, and must not look like a
- * secret, because its text is sent to the provider of the model. No rule of the place may deny it.
+ * secret, because its text is sent to the provider of the model. No rule of the place may deny it, or ask about it if
+ * the path leads through a link.
  */
 export async function readExtensionFile(
   path: string,
@@ -74,9 +75,10 @@ async function whyNotRead(
   if (!permissionPolicy({ root }).mayRead({ path: real, kind: 'read' }))
     return 'it leads to a file that looks like a secret';
   // Paths of rules are relative to the folder of the session.
-  const { decide } = permissionPolicy({ root: await realpath(cwd), rules });
-  const { decision } = decide({ tool: 'read', input: { path: real } });
-  return decision === 'deny' ? 'it leads to a file that a rule denies' : undefined;
+  const { rulesOnReading, ruleAgainst } = await import('../agent/system-prompt.ts');
+  const ruling = rulesOnReading(await realpath(cwd), rules);
+  const rule = await ruleAgainst(ruling, { path, real, origin });
+  return rule && `it leads to a file that a rule ${rule}`;
 }
 
 /**

@@ -572,38 +572,44 @@ describe('18.124: attack: front matter of an untrusted project', () => {
   });
 });
 
-test('18.356: attack: a sub-agent, a command or a skill becomes a link to a file that a rule denies', async () => {
-  const denied = '---\nname: plan\ndescription: SECRET-1\n---\nSECRET-2\n';
-  const place = homeAndProject({
-    'project/private/plan.md': denied,
-    'project/.claude/agents/open.md': '---\nname: open\ndescription: OPEN\n---\nOpen.\n',
-    'project/.claude/settings.json': hookSettings('PreToolUse', 'true'),
-  });
-  const { cwd, env } = place;
-  const links = ['agents/rev.md', 'commands/plan.md', 'skills/plan/SKILL.md'];
-  for (const path of links.map((link) => join(cwd, '.claude', link))) {
-    mkdirSync(dirname(path), { recursive: true });
-    symlinkSync(join(cwd, 'private/plan.md'), path);
-  }
-  const rules = [
-    { tool: '*', path: 'private/**', decision: 'deny' },
-    { tool: '*', path: '.claude/settings.json', decision: 'deny' },
-  ] as const;
-  const config = { ...place.config, permissions: { mode: 'ask', rules } } as const;
-  const { extensions } = await loadExtensions({ ...place, config, trust: true });
-  const { agents, commands, skills, hooks, problems } = extensions;
-  expect([agents, commands, skills].map((found) => found.map(({ name }) => name))).toEqual([
-    ['open'],
-    [],
-    [],
-  ]);
-  // The model does not get the text of hooks, and a hook can be a guard.
-  expect(hooks).toHaveLength(1);
-  expect(problems.filter((text) => text.includes('that a rule denies'))).toHaveLength(3);
-  const provider = scriptedProvider(['Done.']);
-  const built = await testAgent({ provider, cwd, extensions, env, config });
-  await built.agent.run('Go', { session }).result;
-  const request = JSON.stringify(provider.requests[0]?.request);
-  expect(request).toContain('OPEN');
-  expect(request).not.toContain('SECRET');
-});
+test.each([
+  ['18.356', 'denies', 'deny'],
+  ['18.1425', 'asks about', 'ask'],
+] as const)(
+  '%s: attack: a sub-agent, a command or a skill becomes a link to a file that a rule %s',
+  async (_, verb, decision) => {
+    const denied = '---\nname: plan\ndescription: SECRET-1\n---\nSECRET-2\n';
+    const place = homeAndProject({
+      'project/private/plan.md': denied,
+      'project/.claude/agents/open.md': '---\nname: open\ndescription: OPEN\n---\nOpen.\n',
+      'project/.claude/settings.json': hookSettings('PreToolUse', 'true'),
+    });
+    const { cwd, env } = place;
+    const links = ['agents/rev.md', 'commands/plan.md', 'skills/plan/SKILL.md'];
+    for (const path of links.map((link) => join(cwd, '.claude', link))) {
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(join(cwd, 'private/plan.md'), path);
+    }
+    const rules = [
+      { tool: '*', path: 'private/**', decision },
+      { tool: '*', path: '.claude/settings.json', decision },
+    ] as const;
+    const config = { ...place.config, permissions: { mode: 'ask', rules } } as const;
+    const { extensions } = await loadExtensions({ ...place, config, trust: true });
+    const { agents, commands, skills, hooks, problems } = extensions;
+    expect([agents, commands, skills].map((found) => found.map(({ name }) => name))).toEqual([
+      ['open'],
+      [],
+      [],
+    ]);
+    // The model does not get the text of hooks, and a hook can be a guard.
+    expect(hooks).toHaveLength(1);
+    expect(problems.filter((text) => text.includes(`that a rule ${verb}`))).toHaveLength(3);
+    const provider = scriptedProvider(['Done.']);
+    const built = await testAgent({ provider, cwd, extensions, env, config });
+    await built.agent.run('Go', { session }).result;
+    const request = JSON.stringify(provider.requests[0]?.request);
+    expect(request).toContain('OPEN');
+    expect(request).not.toContain('SECRET');
+  },
+);

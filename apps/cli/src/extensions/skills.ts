@@ -103,14 +103,14 @@ export function skillsPrompt(skills: readonly Skill[]): string {
 const maxListedFiles = 50;
 const maxReadBytes = 256 * 1024;
 
-/** Returns true if a rule of the user denies reading a path. */
-type IsDenied = (path: string) => boolean;
+/** Returns true if a rule of the user denies reading a path, or asks about it. The tool `skill` asks nobody. */
+type IsRefused = (path: string) => boolean;
 
 /**
  * Creates the tool with which the model loads a skill or one of its files. It reads only inside of
  * the folder of a skill, and no file that looks like a secret, so it needs no approval.
  */
-export function skillTool(skills: readonly Skill[], isDenied: IsDenied): Tool {
+export function skillTool(skills: readonly Skill[], isRefused: IsRefused): Tool {
   const offered = skills.filter(({ isForModel }) => isForModel);
   return defineTool({
     name: 'skill',
@@ -129,9 +129,8 @@ export function skillTool(skills: readonly Skill[], isDenied: IsDenied): Tool {
       const skill =
         offered.find((one) => one.name === name || fullName(one) === name) ??
         offered.find(({ path }) => basename(dirname(path)) === name);
-      if (skill === undefined || isDenied(skill.realPath))
-        throw new Error(`There is no skill ${name}`);
-      return file === undefined ? skillText(skill) : readSkillFile(skill, file, isDenied);
+      if (skill === undefined) throw new Error(`There is no skill ${name}`);
+      return file === undefined ? skillText(skill) : readSkillFile(skill, file, isRefused);
     },
   });
 }
@@ -176,11 +175,11 @@ function withFolders(
 
 const movedReason = 'it leads to a different file than at the start of the session';
 
-async function readSkillFile(skill: Skill, file: string, isDenied: IsDenied): Promise<string> {
+async function readSkillFile(skill: Skill, file: string, isRefused: IsRefused): Promise<string> {
   const { name, path, folder } = { ...skill, folder: dirname(skill.realPath) };
   const { real, bytes, isClipped } = await readFile(skill, join(dirname(path), file));
   const inside = relative(folder, real).toLowerCase().split(sep);
-  if (!isInside(real, folder) || inside.includes('.git') || isDenied(real))
+  if (!isInside(real, folder) || inside.includes('.git') || isRefused(real))
     throw new Error(`${file} is not a file of the skill ${name}. Use read for other files`);
   if (bytes.includes(0)) throw new Error(`${file} is not a text file. Its path is ${real}`);
   const text = new TextDecoder().decode(bytes);

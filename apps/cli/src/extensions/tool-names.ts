@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Metadata } from '@millrace/core';
+import { sandboxRuleNames } from '@millrace/tools';
 import { isInside } from '../config/config-paths.ts';
 
 /**
@@ -26,7 +27,7 @@ const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
 /** The names that rules can have for the tools of the agent. Some sessions do not have all of these tools. */
 export const toolNames: readonly string[] = [
   ...Object.keys(otherNames),
-  ...['read_output', 'bash+network', 'bash+outside', 'mcp_approval'],
+  ...['read_output', ...Object.values(sandboxRuleNames), 'mcp_approval'],
 ];
 
 /** Tools of Claude Code that do not exist here. */

@@ -138,7 +138,7 @@ function shownHooks(layout: PluginLayout, files: readonly PluginFile[]): string 
 
 /** Returns a text of the plugin in one line, so that the text cannot look like a line of the question. */
 function shown(text: string): string {
-  return revealHidden(text.replaceAll('\n', '␊'));
+  return revealHidden(text).replaceAll('\n', '␊');
 }
 
 /** A repository can list several plugins. Each of them is a folder. */

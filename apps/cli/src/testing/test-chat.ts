@@ -1,10 +1,11 @@
-import { type AgentOptions, createAgent, type Tool } from '@millrace/agent';
+import { type AgentOptions, createAgent, defineTool, type Tool } from '@millrace/agent';
 import { type JsonObject, type Part, type SessionId, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { type PermissionPolicy, type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { retryOptions } from '../agent/agent-options.ts';
@@ -326,3 +327,25 @@ export const keys = {
   ctrlG: '\u0007',
   ctrlT: '\u0014',
 } as const;
+
+const bash = defineTool({
+  ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
+  execute: async () => 'ran',
+});
+
+/** Returns the screen of a chat that asks whether to run a command, in 80 columns. */
+export async function screenAbout(
+  command: string,
+  { plain, reason }: { readonly plain: boolean; readonly reason: string },
+): Promise<string> {
+  const script = [toolCalls(['c1', 'bash', { command }]), 'The end.'];
+  const approve = () => ({ decision: 'ask' as const, reason });
+  const chat = new TestChat({ script, tools: [bash], approve, plain, columns: 80 });
+  await chat.until(() => /[>›] *$/.test(chat.terminal.text) || !plain);
+  for (const key of ['Go', '\r']) {
+    chat.type(key);
+    await chat.advance(100);
+  }
+  await chat.waitForText(plain ? '1. Yes, once' : 'Yes, once');
+  return chat.terminal.screen;
+}

@@ -138,6 +138,11 @@ export interface SandboxRequest {
   readonly view?: SandboxProfile | 'closed' | undefined;
   /** True if the command may use the network. Default: the setting of the sandbox. */
   readonly network?: boolean | undefined;
+  /**
+   * True if the command may change the git repositories of the workspace and create new ones. Otherwise their git
+   * folders are read-only, and the sandbox renames repositories that the command creates. Default: false.
+   */
+  readonly changesGit?: boolean | undefined;
   /** Absolute paths to hide from this command. Default: none. */
   readonly hide?: readonly string[] | undefined;
   /**

@@ -12,12 +12,8 @@ import { parseStandingRule } from '../permissions/standing-rule.ts';
 import { withAllChanges } from '../permissions/suggest-rule.ts';
 import { isFetchKind, isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
 import { isAllowedOnPurpose } from '../sandbox/approve-in-sandbox.ts';
-import {
-  asksForMore,
-  type CallPlace,
-  callKey,
-  type UnaskedReading,
-} from '../sandbox/unasked-reading.ts';
+import { asksForMore } from '../sandbox/more-permissions.ts';
+import { type CallPlace, callKey, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 

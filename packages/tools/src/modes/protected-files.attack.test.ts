@@ -106,10 +106,22 @@ test.each([
   expect(await bash(command)).toBe('ask');
 });
 
-test.each(['npm test', 'head -5 a > b', 'git reset HEAD~1', 'mkdir -p src/tools', 'make build'])(
-  '18.123: the mode auto does not ask about %j',
+test.each([
+  ...['npm test', 'head -5 a > b', 'git log HEAD~1 > c', 'mkdir -p src/tools', 'make build'],
+  ...[
+    "git tag -l 'v*'",
+    'git stash show -p',
+    'git -C src submodule status',
+    'git archive HEAD > a.tar',
+  ],
+])('18.123: the mode auto does not ask about %j', async (command) => {
+  expect(await bash(command)).toBe('allow');
+});
+
+test.each(['git reset HEAD~1', 'git commit -m x', 'cd src && git -C . add a', 'git stash'])(
+  '18.1380: attack: the mode auto asks about %j, because git can later run what it stores',
   async (command) => {
-    expect(await bash(command)).toBe('allow');
+    expect(await bash(command)).toBe('ask');
   },
 );
 

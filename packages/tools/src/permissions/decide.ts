@@ -5,11 +5,13 @@ import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { isDeniedPath, mayReach, mayShowHistory, reasonToAsk } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
 import {
-  almostMatchesCommand,
   type CommandPart,
+  canRunAnything,
   checksOfRule,
+  displayCommand,
   matchesCommand,
   mayMatchCommand,
+  whyNoRule,
 } from './match-command.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import { globNames, type Protection, readProtection, writeProtection } from './protected-paths.ts';
@@ -18,7 +20,7 @@ import {
   type ReadOnlyCommand,
   type ReadPath,
 } from './read-only/read-only-command.ts';
-import { isLauncher, splitCommand, type Word } from './split-command.ts';
+import { splitCommand, type Word } from './split-command.ts';
 import {
   type FetchKind,
   isFetchKind,
@@ -195,7 +197,8 @@ function decideCommand(
   const decide = (words: readonly Word[]) =>
     decidePart(rules, { root, line, words, targets, unsupportedSyntax }, context);
   const rulings = parts.map(decide);
-  const { isUnasked: _, ...ruling } = strictest(rulings) ?? decide([]);
+  const deciding = strictest(rulings) ?? decide([]);
+  const { isUnasked: _, withoutRule: __, ...ruling } = deciding;
   const readings = rulings.flatMap((one) => one.readOnlyCommands ?? []);
   if (ruling.decision === 'allow' && isGitMixed(rulings, parts))
     return { decision: 'ask', reason: 'The line has git and commands that do more than read' };
@@ -204,6 +207,8 @@ function decideCommand(
       decision: 'ask',
       reason: 'The line changes to another folder before a command whose paths must be checked',
     };
+  if (ruling.decision === 'ask')
+    return { ...ruling, reason: ruling.reason + otherCommands(rulings, deciding) };
   if (ruling.decision !== 'allow') return ruling;
   const usedPaths = rulings.flatMap((one) => one.usedPaths ?? []);
   return {
@@ -211,6 +216,20 @@ function decideCommand(
     ...(readings.length > 0 && { readOnlyCommands: readings }),
     ...(usedPaths.length > 0 && { usedPaths }),
   };
+}
+
+/** Maximum number of commands that a reason names. */
+const maxNamed = 8;
+
+/**
+ * Names the other commands without a rule. A user who takes a command for a part of a quoted text or of a comment can
+ * see in the reason that the shell runs it.
+ */
+function otherCommands(rulings: readonly PartDecision[], deciding: PartDecision): string {
+  const others = rulings.flatMap((one) => (one === deciding ? [] : (one.withoutRule ?? [])));
+  const more = others.length - maxNamed;
+  const named = [...others.slice(0, maxNamed), ...(more > 0 ? [`${more} more commands`] : [])];
+  return named.map((command) => `. No rule allows ${command}`).join('');
 }
 
 /**
@@ -266,6 +285,8 @@ interface CommandContext {
 interface PartDecision extends PolicyDecision {
   /** True if the command is allowed without a rule, because it only reads. Default: false. */
   readonly isUnasked?: boolean | undefined;
+  /** The command, if no rule matches it. */
+  readonly withoutRule?: string | undefined;
 }
 
 function decidePart(
@@ -286,7 +307,8 @@ function decidePart(
         readOnlyCommands: [readOnly],
         isUnasked: true,
       };
-    return { decision: 'ask', reason: `No rule allows ${commandText}${whyNoRule(rules, part)}` };
+    const reason = `No rule allows ${commandText}${whyNoRule(rules, part)}`;
+    return { decision: 'ask', reason, withoutRule: commandText };
   }
   const doubt =
     reasonForDoubt(rules, deciding, part) ?? reachOfDenied(rules, deciding, part, hidesDenied);
@@ -300,14 +322,6 @@ function decidePart(
     ...(checks !== undefined && { readOnlyCommands: [checks] }),
     ...(usedPaths !== undefined && { usedPaths }),
   };
-}
-
-function whyNoRule(rules: readonly CompiledRule[], part: CommandPart): string {
-  if (part.unsupportedSyntax !== undefined)
-    return `, and the command has ${part.unsupportedSyntax}`;
-  const almost = rules.find((one) => almostMatchesCommand(one, part));
-  if (almost === undefined) return '';
-  return `: the rule for ${almost.rule.command} covers only known arguments`;
 }
 
 /**
@@ -366,21 +380,8 @@ function isBroadAllow({ rule }: CompiledRule): boolean {
   return rule.decision === 'allow' && !rule.exact;
 }
 
-function canRunAnything({ words, unsupportedSyntax }: CommandPart): boolean {
-  const isPlain = words[0]?.isPlain === true;
-  return unsupportedSyntax !== undefined || !isPlain || isLauncher(words.map(({ text }) => text));
-}
-
 function isCommandRestriction({ rule, about }: CompiledRule): boolean {
   return about === 'command' && !rule.exact && rule.decision !== 'allow';
-}
-
-const maxShownLength = 100;
-
-function displayCommand({ words }: CommandPart): string {
-  const text = words.map((word) => word.text).join(' ');
-  if (text === '') return 'this command';
-  return `\`${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}\``;
 }
 
 /** Decides on the use of a path with the rules of the tool that uses it. */

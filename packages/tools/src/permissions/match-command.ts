@@ -9,7 +9,7 @@ import {
   type ReadOnlyCommand,
 } from './read-only/read-only-command.ts';
 import { readOnlyGitCommands } from './read-only/read-only-programs.ts';
-import { baseName, type Word } from './split-command.ts';
+import { baseName, isLauncher, type Word } from './split-command.ts';
 
 /** One simple command of a command line. */
 export interface CommandPart {
@@ -37,10 +37,7 @@ export function matchesCommand({ rule, about, words }: CompiledRule, part: Comma
 }
 
 /** True if a rule would allow the command without its additional arguments. */
-export function almostMatchesCommand(
-  { rule, about, words }: CompiledRule,
-  part: CommandPart,
-): boolean {
+function almostMatchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   const isPrefix = about === 'command' && !rule.exact && rule.decision === 'allow';
   return isPrefix && part.unsupportedSyntax === undefined && beginsWith(words, part);
 }
@@ -148,4 +145,28 @@ function namesPath({ matchesPath }: CompiledRule, { root, words, targets }: Comm
   return [...words.slice(1), ...targets]
     .flatMap(({ text }) => [text, text.slice(text.indexOf('=') + 1)])
     .some((path) => path !== '' && matchesPath(lexicalPath(root, path)));
+}
+
+/** Returns what a reason says after the name of a command without a rule. */
+export function whyNoRule(rules: readonly CompiledRule[], part: CommandPart): string {
+  if (part.unsupportedSyntax !== undefined)
+    return `, and the command has ${part.unsupportedSyntax}`;
+  const almost = rules.find((one) => almostMatchesCommand(one, part));
+  if (almost === undefined) return '';
+  return `: the rule for ${almost.rule.command} covers only known arguments`;
+}
+
+/** True if the parser cannot tell which programs the command runs. */
+export function canRunAnything({ words, unsupportedSyntax }: CommandPart): boolean {
+  const isPlain = words[0]?.isPlain === true;
+  return unsupportedSyntax !== undefined || !isPlain || isLauncher(words.map(({ text }) => text));
+}
+
+const maxShownLength = 100;
+
+/** Returns a command as a reason shows it. */
+export function displayCommand({ words }: CommandPart): string {
+  const text = words.map((word) => word.text).join(' ');
+  if (text === '') return 'this command';
+  return `\`${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}\``;
 }

@@ -4,27 +4,29 @@ import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { changesGit } from '../permissions/read-only/read-only-line.ts';
+import { splitCommand } from '../permissions/split-command.ts';
 import { confinedRuleText, parseStandingRule } from '../permissions/standing-rule.ts';
 import { compileGlob } from '../workspace/globs/compile-glob.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { asksForMore, type CallPlace, callKey, type UnaskedReading } from './unasked-reading.ts';
+import {
+  asksForMore,
+  type MorePermission,
+  mayChangeGit,
+  sandboxRuleNames,
+} from './more-permissions.ts';
+import { type CallPlace, callKey, type UnaskedReading } from './unasked-reading.ts';
 
 /** The tool that a sandbox confines. */
 const confinedTool = 'bash';
-
-/**
- * The tool names in rules for commands that leave the sandbox. No real tool can have these names, and rules
- * for `bash` or for all tools do not apply to them.
- */
-export const sandboxRuleNames = { network: 'bash+network', outside: 'bash+outside' } as const;
 
 type Approve = (call: CheckedToolCall, at: CallPlace) => Promise<ApprovalDecision>;
 
 /**
  * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because the sandbox
- * prevents it from changing or sending anything. A command can request the network, or request to run outside
- * of the sandbox. It then needs an approval, or a rule with the tool `bash+network` or `bash+outside`. Use it
- * only if `bashTool` has a sandbox.
+ * prevents it from changing or sending anything. A command can request the network, permission to change git
+ * repositories, or to run outside of the sandbox. It then needs an approval, or a rule with a tool of
+ * `sandboxRuleNames`. Use it only if `bashTool` has a sandbox.
  *
  * @example approveInSandbox(() => policy, approveByPolicy(policy, workspace), unaskedReading(() => policy));
  */
@@ -40,11 +42,14 @@ export function approveInSandbox(
     if (decisionOf(ruling) === 'deny') return ruling;
     const more = asksForMore(call);
     const key = callKey(pending, at);
+    // A standing approval of a git command is as wide as the one that the command would need without the sandbox.
+    const isGit = more === 'git' && changesGit(commandOf(call) ?? '');
+    const lasting = isGit && isWide(ruling) ? 'wide' : 'exact';
     const decideWith = async (policy: PermissionPolicy): Promise<ApprovalDecision> =>
       more === undefined
         ? confined(await approveByPolicy(policy, createWorkspace({ root: policy.root }))(pending))
-        : decideOnLeaving(policy, pending, more, leavingReasons[more]);
-    // A command outside of the sandbox sees denied paths. A command with network is still in the sandbox.
+        : decideOnLeaving(policy, pending, more, { why: leavingReasons[more], lasting });
+    // A command outside of the sandbox sees denied paths. All other commands are in the sandbox.
     if (more === 'outside') return decideWith(unhidden(current()));
     const decided = more === undefined ? confined(ruling) : await decideWith(current());
     if (decisionOf(decided) === 'allow') {
@@ -98,14 +103,23 @@ export function isAllowedOnPurpose(policy: PermissionPolicy, call: PolicyCall): 
   const tool = more === undefined ? call.tool : sandboxRuleNames[more];
   const isKept = ({ decision, command, exact, yields }: PermissionRule) =>
     decision !== 'allow' || exact === true || (command === undefined && yields !== true);
+  const kept = (rules: readonly PermissionRule[]) => {
+    const all = rules.filter(isKept);
+    return more === undefined ? all : rulesFor(more, all);
+  };
   const strict = permissionPolicy({
     ...policy,
-    rules: policy.rules.filter(isKept),
-    remembered: policy.remembered.filter(isKept),
+    rules: kept(policy.rules),
+    remembered: kept(policy.remembered),
     kinds: { ...policy.kinds, [tool]: 'run' },
   });
   const command = commandOf(call);
   return strict.decide({ tool, input: { command } }).decision === 'allow';
+}
+
+function isWide(ruling: ApprovalDecision): boolean {
+  const rule = typeof ruling === 'string' ? undefined : ruling.rule;
+  return rule !== undefined && parseStandingRule(rule)?.rule.exact !== true;
 }
 
 function decisionOf(ruling: ApprovalDecision): Approval {
@@ -156,12 +170,9 @@ export function approveUnconfined(
     if (decision === 'deny') return ruling;
     if (problem === 'failed') {
       if (decision === 'allow' && (await isFreeReading(current(), pending))) return ruling;
-      return decideOnLeaving(
-        current(),
-        pending,
-        'outside',
-        `The sandbox cannot run (${why}), so the command has all rights of your user`,
-      );
+      return decideOnLeaving(current(), pending, 'outside', {
+        why: `The sandbox cannot run (${why}), so the command has all rights of your user`,
+      });
     }
     if (decision === 'allow') return ruling;
     const unconfined = `Nothing confines commands here (${why})`;
@@ -185,10 +196,49 @@ async function isFreeReading(policy: PermissionPolicy, pending: CheckedToolCall)
   return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
 }
 
+const gitEffect = 'Git can later run programs that the command stores in the repository';
+
 const leavingReasons = {
   network: 'It runs with network, which the sandbox does not give',
   outside: 'It runs outside the sandbox, with all rights of your user',
+  git: `It needs your permission to change git. ${gitEffect}`,
+  'network+git': `It runs with network, and needs your permission to change git. ${gitEffect}`,
 } as const;
+
+/**
+ * Returns the rules that decide about commands with additional permissions. A rule for `bash` or `bash+network` that
+ * names a git command also allows this command to change the repository. So does a rule that allows all calls of all
+ * tools, as `--yes` does.
+ */
+function rulesFor(more: MorePermission, rules: readonly PermissionRule[]): PermissionRule[] {
+  const tool = sandboxRuleNames[more];
+  const without = more === 'network+git' ? sandboxRuleNames.network : confinedTool;
+  return rules.flatMap((rule) => {
+    if (rule.decision === 'allow') {
+      const isForGit = mayChangeGit(more) && rule.tool === without && namesGit(rule);
+      const allows = rule.tool === tool || isForGit || (more === 'git' && isForAll(rule));
+      return allows ? [{ ...rule, tool }] : [];
+    }
+    // A rule that asks about commands, or denies them, is also about commands with more permissions.
+    const matches = compileGlob(rule.tool ?? '*');
+    return [confinedTool, ...namesIn(more)].some(matches) ? [rule, { ...rule, tool }] : [rule];
+  });
+}
+
+/** Returns the names of all permissions that a command has. Outside of the sandbox, it has all of them. */
+function namesIn(more: MorePermission): readonly string[] {
+  const { network, git } = sandboxRuleNames;
+  return more === 'outside' || more === 'network+git' ? [network, git] : [];
+}
+
+function isForAll({ tool, command, path, host }: PermissionRule): boolean {
+  return [tool, command, path, host].every((field) => field === undefined);
+}
+
+/** True if a rule is for one line that changes git, or for all lines that start with a command of git. */
+function namesGit({ command = '', exact = false }: PermissionRule): boolean {
+  return exact ? changesGit(command) : /^\s*git(?:\s|$)/.test(command);
+}
 
 /**
  * Decides on a command that leaves the sandbox. Only a rule for this permission can allow it. For a prefix
@@ -197,28 +247,32 @@ const leavingReasons = {
 async function decideOnLeaving(
   policy: PermissionPolicy,
   pending: CheckedToolCall,
-  more: keyof typeof sandboxRuleNames,
-  why: string,
+  more: MorePermission,
+  { why, lasting }: { readonly why: string; readonly lasting?: 'exact' | 'wide' },
 ): Promise<ApprovalDecision> {
   const tool = sandboxRuleNames[more];
-  const leavingRules = (rules: readonly PermissionRule[]) =>
-    rules.flatMap((rule) => {
-      if (rule.decision === 'allow') return rule.tool === tool ? [rule] : [];
-      // A rule that asks about commands, or denies them, is also about commands that leave the sandbox.
-      return compileGlob(rule.tool ?? '*')(confinedTool) ? [rule, { ...rule, tool }] : [rule];
-    });
   const strict = permissionPolicy({
     ...policy,
-    rules: leavingRules(policy.rules),
-    remembered: leavingRules(policy.remembered),
+    rules: rulesFor(more, policy.rules),
+    remembered: rulesFor(more, policy.remembered),
     kinds: { ...policy.kinds, [tool]: 'run' },
     freeReading: false,
   });
   const command = commandOf({ tool, input: pending.input });
   const call = { ...pending.call, name: tool };
   const leaving = { ...pending, name: tool, call, input: { command } };
-  const ruling = await approveByPolicy(strict, createWorkspace({ root: policy.root }))(leaving);
+  const workspace = createWorkspace({ root: policy.root });
+  const ruling = await approveByPolicy(strict, workspace, { lasting })(leaving);
   if (typeof ruling === 'string' || ruling.decision !== 'ask') return ruling;
   const isRisk = strict.decide({ tool, input: { command } }).decision === 'allow';
-  return { ...ruling, reason: isRisk ? `${why}. ${ruling.reason}` : why };
+  if (isRisk) return { ...ruling, reason: `${why}. ${ruling.reason}` };
+  return { ...ruling, reason: `${why}${commandsWithoutRule(policy, command)}` };
+}
+
+/** Names the commands of a line that also need an approval inside the sandbox. A line of one command is named by its call. */
+function commandsWithoutRule(policy: PermissionPolicy, command = ''): string {
+  const { parts, unsupportedSyntax } = splitCommand(command);
+  if (parts.length === 1 && unsupportedSyntax === undefined) return '';
+  const { decision, reason } = policy.decide({ tool: confinedTool, input: { command } });
+  return decision === 'ask' ? `. ${reason}` : '';
 }

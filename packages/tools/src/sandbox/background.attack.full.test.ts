@@ -1,8 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { processesIn } from '../testing/processes.ts';
-import { agentKey, attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+import {
+  agentKey,
+  attackAgent,
+  attacksAs,
+  endAgents,
+  sandboxUsers,
+} from '../testing/sandbox/use-sandbox.ts';
 
 // The sandbox of a command in the background has the same guards as that of any other command.
 
@@ -52,7 +59,7 @@ describe.for(sandboxUsers)('as %s', (user) => {
 
   test.for([
     ['a repository', 'git init -q v; git -C v config core.fsmonitor evil', 'v/.git'],
-    ['a bare repository', 'git init -q --bare v; git -C v config core.fsmonitor evil', 'v/config'],
+    ['a bare repository', 'git init -q --bare v; git -C v config core.fsmonitor evil', 'v/HEAD'],
     [
       'a rebase',
       'mkdir .git/rebase-merge; echo exec evil > .git/rebase-merge/git-rebase-todo',
@@ -70,6 +77,27 @@ describe.for(sandboxUsers)('as %s', (user) => {
       const text = await agent.run(attack, { background: 'kill' });
       expect(text).toContain(`The sandbox renamed ${join(agent.workspace, renamed)},`);
       expect(existsSync(join(agent.workspace, renamed))).toBe(false);
+    },
+  );
+
+  const evil = 'git init -q v; git -C v config core.fsmonitor evil';
+  test.for(
+    attacksAs(user, [
+      ['without the permission to write', `${evil}; chmod 555 v`],
+      ['without any permission', `${evil}; chmod 000 v`],
+      ['that is deep in such folders', `mkdir -p a/b; cd a/b; ${evil}; chmod 500 . ..`],
+      ['beside many folders', `mkdir many; (cd many; seq 50001 | xargs mkdir; cd 50001; ${evil})`],
+      ['that is bare', 'git init -q --bare v; chmod 555 v'],
+    ] as const),
+  )(
+    '18.1440: attack: a command creates a repository in a folder %s, and the agent ends at once',
+    async ([, create], context) => {
+      const agent = await attackAgent(user, context);
+      const command = `trap "" TERM INT HUP; ${create}; cd '${agent.workspace}'; touch started; sleep 1000`;
+      await agent.run('', { input: { command }, background: 'kill' });
+      const find = ['.', '-name', '.git', '-o', '-path', './v/HEAD'];
+      execFileSync('chmod', ['-R', 'u+rwx', agent.workspace]);
+      expect(execFileSync('find', find, { cwd: agent.workspace, encoding: 'utf8' })).toBe('');
     },
   );
 

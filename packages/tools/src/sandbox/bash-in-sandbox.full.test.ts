@@ -131,14 +131,16 @@ test('the tool offers what the sandbox can give', async (context) => {
   const fieldsOf = ({ inputSchema }: typeof tool) =>
     Object.keys(inputSchema['properties'] as object).sort();
   const usual = ['command', 'description', 'timeout_ms'];
-  expect(fieldsOf(tool)).toEqual([...usual, 'network', 'outside_sandbox'].sort());
-  expect(fieldsOf((await confined(context, { network: true })).tool)).toEqual(
-    [...usual, 'outside_sandbox'].sort(),
-  );
+  const inSandbox = [...usual, 'change_git', 'outside_sandbox'];
+  expect(fieldsOf(tool)).toEqual([...inSandbox, 'network'].sort());
+  expect(fieldsOf((await confined(context, { network: true })).tool)).toEqual(inSandbox.sort());
   expect(fieldsOf(bashTool({ workspace: { root: '/' } }))).toEqual(usual);
   expect(tool.description).toContain('no network');
   expect(tool.summarize({ command: 'ls', outside_sandbox: true })).toBe(
     'ls  # OUTSIDE THE SANDBOX',
+  );
+  expect(tool.summarize({ command: 'git push', network: true })).toBe(
+    'git push  # WITH NETWORK; MAY CHANGE GIT',
   );
 });
 

@@ -164,7 +164,7 @@ test('18.846: attack: a command changes a rebase that began while another comman
   const at = (name: string) => join(root, name);
   expect(runOutside(root, prepare)).toBe(true);
   const tool = bashTool({ workspace: { root }, sandbox });
-  const run = (command: string) => runTool(tool, { command });
+  const run = (command: string) => runTool(tool, { command, change_git: true });
   const until = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
   const first = run(`touch started; ${until('end')}`);
   await expect.poll(() => existsSync(at('started')), { timeout: 60_000 }).toBe(true);

@@ -152,6 +152,8 @@ interface SharedPlan extends GuardPlan {
   readonly note: Promise<RunningNote> | undefined;
   /** The earlier commands that nobody has checked. */
   readonly unfinished: UnfinishedCommands | undefined;
+  /** True if a command that may have changed the git folders has started, or if nobody has checked one. */
+  mayHaveChangedGit: boolean;
   /** True if the last check after a command was complete. Undefined if no command has started. */
   isChecked: Promise<boolean> | undefined;
   /** The places outside of the folders that commands may change. Commands must not see them. */
@@ -198,7 +200,7 @@ class Bubblewrap implements Sandbox {
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
     const { hide = [], pin = [], links = [], protect = [], show = [] } = request;
-    const { protectNew, hideNew } = request;
+    const { protectNew, hideNew, changesGit = false } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
@@ -213,6 +215,7 @@ class Bubblewrap implements Sandbox {
       const plan = extendPlan(shared, {
         ...{ root, writable: folders, hidden: shared.users > 1 ? shared.hidden : [] },
         ...{ protect: canChange ? protect : [], links: canChange ? links : [] },
+        changesGit: changesGit || !canChange,
       });
       const limits = commandLimits(this.#options.limits, view);
       const guardedPlaces = withSecondPlaces({ guarded: plan.guarded, hide }, folders);
@@ -254,7 +257,11 @@ class Bubblewrap implements Sandbox {
         : watchNames([], [], new Map(), undefined, hidden);
       opened.push(() => names.finish());
       const searches = { search: this.#repositories, packages: this.#packages, inner: this.#inner };
-      const watch = { root, network, ...searches };
+      shared.mayHaveChangedGit ||= changesGit;
+      const mayHaveChanged = () => shared.mayHaveChangedGit;
+      // Nobody has checked whether the earlier commands might create repositories.
+      const refusesNew = !changesGit || (shared.unfinished?.seen ?? []).length > 0;
+      const watch = { root, network, changesGit, refusesNew, mayHaveChanged, ...searches };
       const { harmless, earlier } = shared;
       const before = earlier && { ...earlier, earlier, harmless };
       const created = canChange && before && watchRepositories({ ...watch, ...before });
@@ -353,7 +360,10 @@ class Bubblewrap implements Sandbox {
     const hidden = [...places.keys, ...hide].filter(
       (path) => !folders.writable.some((folder) => isInside(folder, path)),
     );
-    const ofPlan = { ...guards, users: 1, home, hidden, isChecked: undefined };
+    const ofPlan = {
+      ...{ ...guards, users: 1, home, hidden },
+      ...{ isChecked: undefined, mayHaveChangedGit: false },
+    };
     if (!canChange) return { ...ofPlan, ...ofReader };
     const unfinished = findUnfinished(home.folder, homePrefix, root);
     const about = { root, guarded: readOnlyPaths(guards), search: repositories };
@@ -364,7 +374,8 @@ class Bubblewrap implements Sandbox {
     const note = earlier.seen.then((seen) => noteRunning(home.folder, root, seen));
     // `prepare` waits for the note later.
     note.catch(() => {});
-    const plan = { ...ofPlan, harmless, earlier, note, unfinished };
+    const mayHaveChangedGit = unfinished.seen.length > 0;
+    const plan = { ...ofPlan, harmless, earlier, note, unfinished, mayHaveChangedGit };
     this.#plans.set(root, plan);
     return plan;
   }

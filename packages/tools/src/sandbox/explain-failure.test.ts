@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { explainFailure } from './explain-failure.ts';
 
-const failed = { output: '', view: 'workspace', network: false } as const;
+const failed = { output: '', view: 'workspace', network: false, changesGit: false } as const;
 
 test.for([
   ['curl -s https://example.com', 7],

@@ -8,6 +8,7 @@ export interface FailedCommand {
   readonly exitCode: number | null;
   readonly view: NonNullable<SandboxRequest['view']>;
   readonly network: boolean;
+  readonly changesGit: boolean;
 }
 
 const networkErrors =
@@ -27,6 +28,9 @@ const connectionExitCodes: readonly (readonly [program: RegExp, codes: readonly 
   [/(?:^|[\s;&|(/])wget\s/, [4]],
 ];
 
+/** A path in a git folder, as the errors of git and of other programs name it. */
+const gitPath = /(?:^|[\s'"`/])\.(?:git|jj\/repo)\/|index\.lock|FETCH_HEAD|COMMIT_EDITMSG/m;
+
 /** Maximum length of the searched output, in characters. */
 const maxSearched = 20_000;
 
@@ -40,6 +44,7 @@ export function explainFailure({
   exitCode,
   view,
   network,
+  changesGit,
 }: FailedCommand): string | undefined {
   if (exitCode === 0) return undefined;
   const text = output.slice(-maxSearched);
@@ -51,10 +56,12 @@ export function explainFailure({
     return `The sandbox may be the reason: this command ran without a question, so it could only read the workspace and programs of the system. ${outside}`;
   if (!network && (networkErrors.test(text) || isConnectionExit(command, exitCode)))
     return 'The sandbox may be the reason: it has no network. network: true runs the command with network, if the user approves';
+  if (!changesGit && writeErrors.test(text) && gitPath.test(text))
+    return 'The sandbox may be the reason: the command may not change git repositories. change_git: true permits it, if the user approves';
   if (writeErrors.test(text)) {
     const where =
       view === 'workspace'
-        ? 'files in the workspace (except settings of git and of this program) and in /tmp'
+        ? 'files in the workspace (except git repositories and settings of this program) and in /tmp'
         : 'files in /tmp';
     return `The sandbox may be the reason: commands can change only ${where}. ${outside}`;
   }
@@ -79,5 +86,5 @@ export function describeSandbox(view: 'workspace' | 'read-only', network: boolea
       ? 'change files only in the workspace and in /tmp'
       : 'change files only in /tmp';
   const limits = network ? changes : `${changes}, and have no network`;
-  return `Commands run in a sandbox: they can ${limits}. Keys and settings of the user are hidden. If a command needs more, set outside_sandbox${network ? '' : ' or network'}.`;
+  return `Commands run in a sandbox: they can ${limits}. Keys and settings of the user are hidden. Only commands with change_git can change git repositories or create them. If a command needs more, set outside_sandbox${network ? '' : ' or network'}.`;
 }

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import { IndexReader } from '../git/index-reader.ts';
 import { bareNames } from '../git/repositories/read-folder.ts';
 import {
   type FoundRepository,
@@ -9,7 +10,8 @@ import {
   tooManyRepositories,
 } from '../git/repositories/repository-search.ts';
 import { placesInSettings, userConfigFiles } from '../git/repositories/settings-places.ts';
-import { readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
+import { gitFolderOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
+import { isBelow, isInside } from '../workspace/match-path.ts';
 import { entryOf } from '../workspace/real-form.ts';
 
 /**
@@ -30,7 +32,8 @@ export function gitPlaces(
 ): GitPlaces {
   const found = new Set<string>();
   const pinned = new Set<string>();
-  const search = { root, found, pinned, creates, seen: new Set<string>() };
+  const folders = new Set<string>();
+  const search = { root, found, pinned, folders, creates, seen: new Set<string>() };
   const git = join(root, '.git');
   // If the workspace has a HEAD, git may treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
@@ -51,7 +54,7 @@ export function gitPlaces(
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
   }
-  return { guarded: [...found], pinned: [...pinned], below };
+  return { guarded: [...found], pinned: [...pinned], folders: [...folders], below };
 }
 
 interface PlaceOptions {
@@ -62,6 +65,48 @@ interface PlaceOptions {
   readonly creates?: boolean | undefined;
   /** The repositories in `node_modules` folders. Default: none. */
   readonly packages?: readonly FoundRepository[] | undefined;
+}
+
+/** Maximum number of submodules without a repository that the sandbox can guard. */
+const maxEmpty = 500;
+
+/** Reads the indexes of repositories above a workspace. No command can change them, so nothing is read twice. */
+const indexesAbove = new IndexReader();
+
+/**
+ * Returns the places of submodules that are not checked out. Git enters such a folder by itself, for example for
+ * `git status` in the folder above. A command could create a repository there, and remove it before the next check.
+ */
+export function emptySubmodules(
+  root: string,
+  repositories: RepositorySearch,
+  below: readonly FoundRepository[],
+): readonly string[] {
+  repositories.startCheck();
+  indexesAbove.startCheck();
+  const above = foldersAbove(root).filter((folder) => isOwn(join(folder, '.git'), root));
+  const inside = [root, ...below.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)];
+  const paths = [...above, ...inside].flatMap((worktree) => {
+    const git = gitFolderOf(worktree);
+    if (git === undefined) return [];
+    const isAbove = !isInside(root, worktree);
+    const { submodules = [] } = isAbove ? indexesAbove.read(git) : repositories.readIndex(git);
+    return submodules.map((name) => join(worktree, name));
+  });
+  const places = paths
+    .filter((path) => isBelow(root, path) && entryOf(join(path, '.git')) === undefined)
+    .map((path) => (isEmptyFolder(path) ? path : join(path, '.git')));
+  if (places.length <= maxEmpty) return places;
+  const message = `Cannot protect the submodules in ${root}: more than ${maxEmpty} of them are not checked out. Check them out, or work in a folder below`;
+  throw new SandboxError('cannot_confine', message, { path: root });
+}
+
+function isEmptyFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory() && readdirSync(path).length === 0;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -82,6 +127,11 @@ export interface GitPlaces {
   readonly guarded: readonly string[];
   /** The paths that no command may move or remove. Otherwise git would no longer find the guarded paths. */
   readonly pinned: readonly string[];
+  /**
+   * The git folders in the workspace, such as `.git`, and links in them. If the workspace itself is a bare repository,
+   * also its entries.
+   */
+  readonly folders: readonly string[];
   /** The repositories in inner folders. */
   readonly below: readonly FoundRepository[];
 }
@@ -105,6 +155,7 @@ interface Search {
   readonly creates: boolean;
   readonly pinned: Set<string>;
   readonly found: Set<string>;
+  readonly folders: Set<string>;
   readonly seen: Set<string>;
 }
 
@@ -151,11 +202,17 @@ function addBare(folder: string, search: Search): void {
 }
 
 function addRepository(git: string, worktree: string, search: Search): void {
-  const { root, found, seen } = search;
+  const { root, found, folders, seen } = search;
   if (seen.has(git)) return;
   // Each repository can refer to two more, through `gitdir` and `commondir`.
   if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
   seen.add(git);
+  if (isBelow(root, git) && entryOf(git) !== undefined) {
+    folders.add(git);
+    for (const name of foldersWithLinks) addLinks(join(git, name), folders);
+  }
+  // The workspace itself must stay writable, so the entries are guarded one by one.
+  if (git === root) for (const name of bareEntries) folders.add(join(root, name));
   const at = (name: string) => join(git, name);
   const common = readCommonFolder(git);
   // A linked worktree uses the settings and hooks of the common folder.
@@ -165,7 +222,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
     found.add(at(name));
   }
-  addLinkedHooks(at('hooks'), found);
+  addLinks(at('hooks'), found);
   // `remotes` and `branches` are old places for remotes. If a remote is a folder, `git push` runs the hooks
   // of that folder.
   for (const name of ['config', 'config.worktree', 'commondir', 'remotes', 'branches'])
@@ -176,16 +233,25 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const files = [at('config'), at('config.worktree'), ...userConfigFiles(process.env)];
   const { hooks, included } = placesInSettings(files, [worktree, git]);
   for (const place of [...hooks, ...included]) found.add(place);
-  for (const folder of hooks) addLinkedHooks(folder, found);
+  for (const folder of hooks) addLinks(folder, found);
 }
 
-/** Maximum number of entries in a hook folder to check for links. Git has 28 hooks. */
-const maxHooks = 1000;
+/** The folders of a git folder in which a link can lead to a file that git reads in each repository. */
+const foldersWithLinks = ['.', 'info', 'objects', 'objects/info', 'refs', 'logs'] as const;
 
-/** Adds hooks that are links, because the target of the link is in a different folder. */
-function addLinkedHooks(folder: string, found: Set<string>): void {
+/** The entries of a bare repository that git uses, and which the sandbox does not guard for all commands. */
+const bareEntries = [
+  ...['HEAD', 'refs', 'objects', 'packed-refs', 'info', 'logs', 'rr-cache', 'index', 'shallow'],
+  ...['reftable', 'MERGE_RR', 'sequencer', 'rebase-merge', 'rebase-apply'],
+] as const;
+
+/** Maximum number of entries of a folder to check for links. Git has 28 hooks. */
+const maxLinked = 1000;
+
+/** Adds the entries of a folder that are links, because the target of a link is in a different folder. */
+function addLinks(folder: string, found: Set<string>): void {
   try {
-    for (const entry of readdirSync(folder, { withFileTypes: true }).slice(0, maxHooks))
+    for (const entry of readdirSync(folder, { withFileTypes: true }).slice(0, maxLinked))
       if (entry.isSymbolicLink()) found.add(join(folder, entry.name));
   } catch {
     // The folder does not exist, or this user cannot list it.

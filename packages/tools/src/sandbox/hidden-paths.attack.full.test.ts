@@ -214,7 +214,7 @@ test('attack 46: an absolute path outside of the workspace is hidden', async (co
 });
 
 test('attack 46: git shows no older version of a denied path', async (context) => {
-  const { start, root } = await agentIn(context);
+  const { start, root } = await agentIn(context, [{ tool: 'bash+git', decision: 'allow' }]);
   execFileSync('git', ['init', '-q', root]);
   for (const command of [
     'git log -p',

@@ -4,7 +4,7 @@ import { SandboxError } from '../contract/sandbox.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { entryOf, followLinks, maxLinks, pathFollower } from '../workspace/real-form.ts';
-import { type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
+import { emptySubmodules, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 import { currentMounts, secondPlaces } from './places/mount-table.ts';
 
 /**
@@ -53,6 +53,8 @@ export interface GuardPlan {
   readonly modes: ReadonlyMap<string, number>;
   /** The repositories in the folders of the workspace. */
   readonly repositories: readonly FoundRepository[];
+  /** See `GitPlaces.folders` and `emptySubmodules`. Most commands must not change these places. */
+  readonly gitFolders: readonly string[];
 }
 
 /** Options of `planGuards`. */
@@ -96,11 +98,15 @@ export function planGuards(options: PlanOptions): GuardPlan {
   guardAll([...ofGit.guarded, ...startUp], 'read-only');
   guardAll(protect, 'settings');
   guardAll([...keys, ...hide], 'hidden');
-  return { ...planner.plan(), repositories: ofGit.below };
+  const empty = canChange ? emptySubmodules(root, repositories, ofGit.below) : [];
+  const gitFolders = [...ofGit.folders, ...empty];
+  return { ...planner.plan(), repositories: ofGit.below, gitFolders };
 }
 
 interface PlanExtension extends Pick<PlanOptions, 'root' | 'writable' | 'protect'> {
   readonly links: readonly string[];
+  /** True if the command may change the git folders of the plan. */
+  readonly changesGit: boolean;
   /** Places outside of the writable folders to hide if they exist now. */
   readonly hidden: readonly string[];
 }
@@ -111,16 +117,19 @@ interface PlanExtension extends Pick<PlanOptions, 'root' | 'writable' | 'protect
  */
 export function extendPlan(
   plan: GuardPlan,
-  { root, writable, protect, links, hidden }: PlanExtension,
+  { root, writable, protect, links, changesGit, hidden }: PlanExtension,
 ): GuardPlan {
   const appeared = appearedPlaces(plan, hidden);
-  if (protect.length + links.length + appeared.length === 0) return plan;
+  const gitFolders = changesGit ? [] : plan.gitFolders;
+  if (protect.length + links.length + appeared.length + gitFolders.length === 0) return plan;
   const planner = new Planner(writable, plan);
   for (const path of appeared) planner.hideElsewhere(path);
   for (const path of links) planner.keepLink(path);
   const settings = protect.map((path) => resolve(root, path));
   for (const path of [...settings, ...secondPlaces(settings, writable)])
     planner.guard(path, 'settings');
+  for (const path of [...gitFolders, ...secondPlaces(gitFolders, writable)])
+    planner.guard(path, 'git');
   const { guarded, watched, modes, kept: added } = planner.plan();
   const isGuarded = new Set(guarded.map(({ path }) => path));
   const isKnown = new Set(plan.kept.map(({ path }) => path));
@@ -128,7 +137,7 @@ export function extendPlan(
     ...plan.kept.filter(({ path }) => isGuarded.has(path)),
     ...added.filter(({ path }) => !isKnown.has(path)),
   ];
-  return { guarded, watched, kept, modes, repositories: plan.repositories };
+  return { ...plan, guarded, watched, modes, kept };
 }
 
 /** Returns the places that exist now and that the plan does not hide. */
@@ -143,7 +152,7 @@ function appearedPlaces({ guarded }: GuardPlan, places: readonly string[]): read
   });
 }
 
-const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
+const noPlaces: GitPlaces = { guarded: [], pinned: [], folders: [], below: [] };
 
 class Planner {
   readonly #writable: readonly string[];
@@ -263,7 +272,7 @@ class Planner {
       this.#guarded.set(path, { path, guard, isFolder });
   }
 
-  plan(): Omit<GuardPlan, 'repositories'> {
+  plan(): Omit<GuardPlan, 'repositories' | 'gitFolders'> {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
     const isCovered = (path: string, by: GuardedPath['guard']) => {
       for (let at = dirname(path); dirname(at) !== at; at = dirname(at)) {
@@ -300,7 +309,7 @@ class Planner {
 }
 
 /** The reason why a path is guarded. */
-type GuardReason = 'read-only' | 'program' | 'settings' | 'pinned' | 'hidden';
+type GuardReason = 'read-only' | 'git' | 'program' | 'settings' | 'pinned' | 'hidden';
 
 interface GuardKind {
   readonly guard: GuardedPath['guard'];
@@ -312,6 +321,8 @@ interface GuardKind {
 
 const guards: Readonly<Record<GuardReason, GuardKind>> = {
   'read-only': { guard: 'read-only', kept: 'read-only', checksLinks: true },
+  // The user may use git while a command runs. Git does not replace its folder.
+  git: { guard: 'read-only', kept: 'pinned', checksLinks: true },
   // The user may edit settings while a command runs. The command can change the new file before it is stopped,
   // so the sandbox keeps the new file under another name.
   settings: { guard: 'read-only', kept: 'read-only', checksLinks: true },

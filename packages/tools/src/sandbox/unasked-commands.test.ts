@@ -67,7 +67,7 @@ describe('the table of the README', () => {
 
   test.for(rows)('$code: $question, $place', async ({ code, question, place }) => {
     const [, command = '', field] =
-      /^(.*?)(?: with (network|outside_sandbox): true)?$/.exec(code) ?? [];
+      /^(.*?)(?: with (network|change_git|outside_sandbox): true)?$/.exec(code) ?? [];
     const input = { command, ...(field !== undefined && { [field]: true }) };
     const decided = await agentIn(workspace()).decide(input);
     expect(decided.decision).toBe(question === 'no' ? 'allow' : 'ask');

@@ -16,6 +16,7 @@ import { splitCommand, type Word } from '../permissions/split-command.ts';
 import { isInside, lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import { type DeniedPaths, findDeniedInClosedView, findDeniedPaths } from './hidden-paths.ts';
+import { asksForMore } from './more-permissions.ts';
 import { isInClosedView } from './places/closed-view.ts';
 
 /**
@@ -265,19 +266,6 @@ function isAllowedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
 
 function isAllowedWithoutReading({ decision, readOnlyCommands = [] }: PolicyDecision): boolean {
   return decision === 'allow' && readOnlyCommands.every(({ isByRule }) => isByRule);
-}
-
-/**
- * Returns `outside` if a call requests to run outside of the sandbox, and `network` if it requests the
- * network. Otherwise it returns undefined.
- */
-export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | undefined {
-  const fields = (input ?? {}) as {
-    readonly outside_sandbox?: unknown;
-    readonly network?: unknown;
-  };
-  if (fields.outside_sandbox === true) return 'outside';
-  return fields.network === true ? 'network' : undefined;
 }
 
 /** True if a rule allows, asks about or denies the call or one of its commands. */

@@ -11,7 +11,8 @@ import type { Sandbox } from '../contract/sandbox.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import type { CommandFiles } from '../rewind/command-files.ts';
 import { describeSandbox } from '../sandbox/explain-failure.ts';
-import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
+import { asksForMore, mayChangeGit, mayConnect } from '../sandbox/more-permissions.ts';
+import type { UnaskedReading } from '../sandbox/unasked-reading.ts';
 import type { BackgroundCommands } from './background/background-commands.ts';
 import { endsInTime, startCommand, stopLate } from './background/start-command.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
@@ -110,6 +111,11 @@ export interface BashInput {
    * network access.
    */
   readonly network?: boolean | undefined;
+  /**
+   * If true, the command may change git repositories in the workspace and create new ones. The field exists only if
+   * there is a sandbox. A line in which git does more than read has this permission without the field.
+   */
+  readonly change_git?: boolean | undefined;
   /** If true, the command runs outside of the sandbox. The field exists only if there is a sandbox. */
   readonly outside_sandbox?: boolean | undefined;
   /**
@@ -152,7 +158,7 @@ Each call starts a new shell: cd and variables do not persist. Processes that it
     // The command comes before the model's description, because the description may be wrong.
     summarize: (input) => {
       const where = input.background === true ? ['IN THE BACKGROUND'] : [];
-      const notes = [...leavingNote(input), ...where, input.description].filter(
+      const notes = [...(sandbox ? leavingNotes(input) : []), ...where, input.description].filter(
         (note) => note !== undefined,
       );
       return notes.length === 0 ? input.command : `${input.command}  # ${notes.join('; ')}`;
@@ -219,15 +225,13 @@ async function executeCommand(
   }
 }
 
-function leavingNote(input: BashInput): readonly string[] {
-  switch (asksForMore({ tool: 'bash', input })) {
-    case 'outside':
-      return ['OUTSIDE THE SANDBOX'];
-    case 'network':
-      return ['WITH NETWORK'];
-    case undefined:
-      return [];
-  }
+function leavingNotes(input: BashInput): readonly string[] {
+  const more = asksForMore({ tool: 'bash', input });
+  return [
+    ...(more === 'outside' ? ['OUTSIDE THE SANDBOX'] : []),
+    ...(mayConnect(more) ? ['WITH NETWORK'] : []),
+    ...(mayChangeGit(more) ? ['MAY CHANGE GIT'] : []),
+  ];
 }
 
 function schemaOf({ timeoutMs, maxTimeoutMs, sandbox, background }: Settings) {
@@ -245,13 +249,19 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox, background }: Settings) {
     .boolean()
     .optional()
     .describe('Run it outside the sandbox, only if it cannot work inside. The user is asked');
+  const git = z
+    .boolean()
+    .optional()
+    .describe('Let it change git repositories or create them. The user is asked');
   const goesOn = z.boolean().optional().describe('For servers and long work');
-  const full = always.extend({ network, outside_sandbox: outside, background: goesOn });
+  const full = always.extend({
+    ...{ network, change_git: git, outside_sandbox: outside, background: goesOn },
+  });
   const isClosed = sandbox !== undefined && !sandbox.network;
   // The schema removes unavailable fields from the input.
   const left = {
     ...(!isClosed && { network: true as const }),
-    ...(sandbox === undefined && { outside_sandbox: true as const }),
+    ...(sandbox === undefined && { outside_sandbox: true as const, change_git: true as const }),
     ...(background === undefined && { background: true as const }),
   };
   return full.omit(left) as unknown as typeof full;

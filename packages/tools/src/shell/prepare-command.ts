@@ -8,7 +8,8 @@ import {
 import { protectReadingLine } from '../git/protect-reading-line.ts';
 import type { CommandFiles } from '../rewind/command-files.ts';
 import { explainFailure } from '../sandbox/explain-failure.ts';
-import { asksForMore, confinementOf, type UnaskedReading } from '../sandbox/unasked-reading.ts';
+import { asksForMore, mayChangeGit, mayConnect } from '../sandbox/more-permissions.ts';
+import { confinementOf, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CommandOutcome, findShell, runCommand, shellCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv, withoutOwnLibraries } from './safe-env.ts';
 
@@ -28,6 +29,7 @@ export interface CommandSettings {
 interface GivenCommand {
   readonly command: string;
   readonly network?: boolean | undefined;
+  readonly change_git?: boolean | undefined;
   readonly outside_sandbox?: boolean | undefined;
 }
 
@@ -102,6 +104,7 @@ interface Confinement {
   readonly prepared: PreparedCommand;
   readonly view: NonNullable<SandboxRequest['view']>;
   readonly network: boolean;
+  readonly changesGit: boolean;
 }
 
 function canChangeFiles(confinement: Confinement | undefined): boolean {
@@ -140,13 +143,13 @@ async function confine(
   const { view = sandbox.profile } = confinement;
   // Without `reading`, a person approves each command.
   const getsEnv = chosen === undefined || (chosen.place === 'profile' && chosen.getsEnv === true);
-  const network = view !== 'closed' && (sandbox.network || more === 'network');
+  const network = view !== 'closed' && (sandbox.network || mayConnect(more));
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ ...confinement, root, command, view, network },
+    ...{ ...confinement, root, command, view, network, changesGit: mayChangeGit(more) },
     env: getsEnv ? env : unasked,
   });
-  return { prepared, view, network };
+  return { prepared, view, network, changesGit: mayChangeGit(more) };
 }
 
 function cannotConfine(root: string): SandboxError {
@@ -159,12 +162,12 @@ function sandboxNotes(
   command: string,
   end: CommandOutcome,
   output: string,
-  { view, network }: Confinement,
+  { view, network, changesGit }: Confinement,
   happened: readonly string[],
 ): readonly string[] {
   const explained =
     end.reason === 'exited'
-      ? explainFailure({ command, output, exitCode: end.exitCode, view, network })
+      ? explainFailure({ command, output, exitCode: end.exitCode, view, network, changesGit })
       : undefined;
   return explained === undefined ? happened : [...happened, explained];
 }

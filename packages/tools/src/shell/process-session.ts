@@ -107,8 +107,10 @@ export function killOnExit(leader: number): () => void {
   };
 }
 
-/** Maximum number of checks whether killed processes have ended. The time between two checks is 1 ms. */
+/** Maximum number of checks whether processes have ended or are paused. The time between two checks is 1 ms. */
 const maxLooks = 1000;
+/** The number of looks in succession that must find all processes paused. */
+const minQuiet = 5;
 
 /**
  * Kills all running commands with SIGKILL, waits for their end, and lets the sandbox check a last time which
@@ -162,10 +164,10 @@ export function pauseCommandsNow(): () => void {
   }
   const paused = new Set<number>();
   const pause = new Int32Array(new SharedArrayBuffer(4));
-  for (let looks = 0; looks < maxLooks; looks++) {
-    // A process can start another process before it gets the signal.
+  for (let looks = 0, quiet = 0; looks < maxLooks && quiet < minQuiet; looks++) {
+    // A process can start another process before it gets the signal, and a look can miss a new process.
     const moving = [...running].flatMap(movingProcesses);
-    if (moving.length === 0) break;
+    quiet = moving.length === 0 ? quiet + 1 : 0;
     for (const pid of moving) {
       paused.add(pid);
       sendTo(pid, 'SIGSTOP');
@@ -184,11 +186,12 @@ function movingProcesses(leader: number): readonly number[] {
   return all.filter(({ isAlive, isPaused }) => isAlive && !isPaused).map(({ pid }) => pid);
 }
 
+/** Sends a signal to a process, or to the group with the negated id. */
 function sendTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // The process has ended.
+    // The process or the group has ended, or it belongs to a different user.
   }
 }
 
@@ -217,11 +220,7 @@ function signalGroups(leader: number, signal: NodeJS.Signals): void {
 }
 
 function sendToGroup(group: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-group, signal);
-  } catch {
-    // The group has ended or belongs to a different user.
-  }
+  sendTo(-group, signal);
 }
 
 function groupExists(group: number): boolean {

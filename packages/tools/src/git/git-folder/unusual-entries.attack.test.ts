@@ -120,7 +120,12 @@ test('18.1262: attack: a process that ends at once leaves MERGE_RR to the next p
   const search = new RepositorySearch();
   const about = { root, search, known: [], guarded: [], network: false };
   const packages = new PackageRepositories(search);
-  const watch = watchRepositories({ ...about, packages, harmless: Promise.resolve(new Set()) });
+  const watch = watchRepositories({
+    ...about,
+    changesGit: true,
+    packages,
+    harmless: Promise.resolve(new Set()),
+  });
   runScript(root, recordOf('denied'));
   expect(renameNewRepositories().join()).toContain('MERGE_RR');
   watch.stop();
@@ -134,7 +139,12 @@ test('18.1262: attack: a command writes MERGE_RR again and again while it runs',
   const search = new RepositorySearch();
   const about = { root, search, known: [], guarded: [], network: false, everyMs: 1 };
   const packages = new PackageRepositories(search);
-  const watch = watchRepositories({ ...about, packages, harmless: Promise.resolve(new Set()) });
+  const watch = watchRepositories({
+    ...about,
+    changesGit: true,
+    packages,
+    harmless: Promise.resolve(new Set()),
+  });
   await watch.ready;
   const isOver = () => {
     if (!existsSync(record)) writeFileSync(record, `${id}\tdenied\0`);

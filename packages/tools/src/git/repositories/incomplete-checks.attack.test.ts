@@ -19,7 +19,14 @@ async function watched(search: RepositorySearch, inner?: RepositorySearch) {
   const about = { root, search, known: search.survey(root).found, guarded: [], network: false };
   const harmless = Promise.resolve(new Set<string>());
   const packages = new PackageRepositories(search);
-  const watch = watchRepositories({ ...about, packages, harmless, inner, everyMs: 1 });
+  const watch = watchRepositories({
+    ...about,
+    changesGit: true,
+    packages,
+    harmless,
+    inner,
+    everyMs: 1,
+  });
   await watch.ready;
   return { root, watch };
 }

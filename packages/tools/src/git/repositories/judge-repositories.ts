@@ -28,10 +28,12 @@ export interface JudgeOptions extends Partial<Pick<EarlierState, 'newRoot' | 'en
   /** The result of `harmlessRepositories` for the known repositories. */
   readonly harmless: Promise<ReadonlySet<string>>;
   readonly search: RepositorySearch;
+  /** True if all new repositories outside of `node_modules` count as a risk. Default: those that run programs. */
+  readonly refusesNew?: boolean | undefined;
 }
 
 /** The entries of a bare repository without which git runs no programs. */
-export const ofBare: readonly string[] = ['config', 'hooks', 'commondir', 'index', ...begunNames];
+const ofBare: readonly string[] = ['config', 'hooks', 'commondir', 'index', ...begunNames];
 
 /** True if a repository existed before the command. */
 export function isKnown(
@@ -43,7 +45,13 @@ export function isKnown(
   return known.some((one) => one.folder === folder && one[kind]);
 }
 
-/** Returns the new repositories that make git run programs. */
+/** The sentence about a new repository of a command that must not create one. */
+const refused = {
+  effect: 'only a command with change_git: true may create a repository',
+  why: 'git can run programs of it. The user can rename it back',
+} as const;
+
+/** Returns the new repositories that make git run programs, or all new repositories. */
 export async function risksOf(
   { found, odd }: Pick<FoundRepositories, 'found' | 'odd'>,
   options: JudgeOptions,
@@ -54,9 +62,11 @@ export async function risksOf(
   // Before the command, there were fewer repositories. A new repository could have a submodule that the
   // search did not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
-  const { newRoot } = options;
+  const { newRoot, refusesNew = false } = options;
   for (const { folder, isBare, hasGit } of newRoot === undefined ? found : [...found, newRoot]) {
-    if (hasGit) {
+    const isRefused = (kind: RepositoryKind) => refusesNew && !isKnown(options, folder, kind);
+    if (isRefused('hasGit') && hasGit) risks.push({ folder, names: ['.git'], ...refused });
+    else if (hasGit) {
       const git = join(folder, '.git');
       const why = isKnown(options, folder, 'hasGit')
         ? await riskOfChanged(folder, 'hasGit', options)
@@ -65,7 +75,8 @@ export async function risksOf(
       else if (!isKnown(options, folder, 'hasGit'))
         risks.push(...(await entriesOfNew(gitFolderOf(folder), options)));
     }
-    if (isBare) {
+    if (isRefused('isBare') && isBare) risks.push({ folder, names: ['HEAD'], ...refused });
+    else if (isBare) {
       const why = isKnown(options, folder, 'isBare')
         ? await riskOfChanged(folder, 'isBare', options)
         : (isTooMany ?? (await judged(() => riskOfBare(folder, options))));

@@ -43,7 +43,13 @@ test.each([
   const before = { root, search, known, guarded: [] };
   const harmless = harmlessRepositories(before);
   const packages = new PackageRepositories(search);
-  const watch = watchRepositories({ ...before, harmless, network: false, packages });
+  const watch = watchRepositories({
+    ...before,
+    changesGit: true,
+    harmless,
+    network: false,
+    packages,
+  });
   await harmless;
   change(join(root, folder));
   const notes = await watch.finish();
@@ -104,7 +110,13 @@ test('a known repository with hooks of the user stays', async () => {
   const before = { root, search, known: search.find(root), guarded: [] };
   const harmless = harmlessRepositories(before);
   const packages = new PackageRepositories(search);
-  const watch = watchRepositories({ ...before, harmless, network: false, packages });
+  const watch = watchRepositories({
+    ...before,
+    changesGit: true,
+    harmless,
+    network: false,
+    packages,
+  });
   expect(await watch.finish()).toEqual([]);
   expect(readdirSync(join(root, 'inner'))).toEqual(['.git']);
 });

@@ -68,7 +68,11 @@ test.for([
     onTestFinished(() => now.mockRestore());
     const before = { root, search, known: search.find(root), guarded: [] };
     const about = { ...before, harmless: harmlessRepositories(before), network: false };
-    const watch = watchRepositories({ ...about, packages: new PackageRepositories(search) });
+    const watch = watchRepositories({
+      ...about,
+      changesGit: true,
+      packages: new PackageRepositories(search),
+    });
     await watch.ready;
     const words = ['-c', program, hostile.toString('hex'), how];
     const command = spawn('python3', words, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -106,7 +110,11 @@ test('18.1261: attack: a command grows the index until no check can compare it',
   const search = new RepositorySearch();
   const before = { root, search, known: search.find(root), guarded: [] };
   const about = { ...before, harmless: harmlessRepositories(before), network: false };
-  const watch = watchRepositories({ ...about, packages: new PackageRepositories(search) });
+  const watch = watchRepositories({
+    ...about,
+    changesGit: true,
+    packages: new PackageRepositories(search),
+  });
   await watch.ready;
   truncateSync(join(root, '.git/index'), 300_000_000);
   expect((await watch.finish()).join()).toContain('its index cannot be checked');

@@ -1,4 +1,4 @@
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { moveAway } from '../../workspace/kept-names.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { entriesLeft, recordWatch } from '../git-folder/unusual-entries.ts';
@@ -9,7 +9,6 @@ import { gitFolderSearch, newInnerRisks, surveyInner } from './inner-git-folders
 import {
   isKnown,
   type JudgeOptions,
-  ofBare,
   type RepositoryKind,
   risksOf,
   risksOfBegun,
@@ -18,13 +17,15 @@ import type { PackageCheck, PackageRepositories } from './package-repositories.t
 import { packagesName } from './read-folder.ts';
 import {
   describeRemoved,
+  permitOwner,
   type Removed,
   type Risk,
   removeRisk,
   renameOdd,
   surveyAll,
+  surveyAllNow,
 } from './remove-risk.ts';
-import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
+import { type FoundRepositories, RepositorySearch } from './repository-search.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -53,6 +54,10 @@ interface WatchOptions extends JudgeOptions {
   readonly earlier?: EarlierState | undefined;
   /** Searches the `node_modules` folders. */
   readonly packages: PackageRepositories;
+  /** True if the command may change repositories and create new ones. Otherwise, `refusesNew` is true by default. */
+  readonly changesGit: boolean;
+  /** True if the git folders of the known repositories may have changed. Default: `changesGit`. */
+  readonly mayHaveChanged?: (() => boolean) | undefined;
   /** Time between two checks while the command runs. Default: 1 s. */
   readonly everyMs?: number | undefined;
 }
@@ -70,7 +75,8 @@ const packagesShare = 20;
  * duration. See `PackageRepositories`.
  */
 export function watchRepositories(options: WatchOptions): RepositoryWatch {
-  const { root, search, packages, everyMs = 1000 } = options;
+  const { root, search, packages, changesGit, everyMs = 1000 } = options;
+  const { mayHaveChanged = () => changesGit, refusesNew = !changesGit } = options;
   const controller = new AbortController();
   const startedAt = performance.now();
   let isOver = false;
@@ -78,7 +84,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const earlier = options.earlier ?? earlierState({ ...options, inner });
   const { gitFolders, searched, guarded, seen } = earlier;
   const surveyGit = () => surveyInner(root, searched, inner);
-  const judging = { ...options, entries: earlier.entries };
+  // Only the last check refuses harmless repositories.
+  const judging = { ...options, entries: earlier.entries, refusesNew: false };
   const removed: Removed = { renamed: [], failed: [] };
   const remove = async (risks: readonly Risk[]) => {
     for (const risk of risks) await removeRisk(root, risk, removed);
@@ -86,21 +93,26 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const recordsAgain = recordWatch(earlier, remove);
   const innerRisks = async (now: FoundRepositories) =>
     newInnerRisks(now, await seen, guarded, searched);
-  const findAny = async () => {
+  /** Searches the git folders. Returns true if there is a risk, and a problem if the search was not complete. */
+  const findInGit = async () => {
     const git = await surveyGit();
-    const risky = await innerRisks(git);
-    if (risky.length > 0) return true;
+    if ((await innerRisks(git)).length > 0) return true;
     const records = await recordsAgain();
-    const all = search.survey(root);
     const begun = risksOfBegun(earlier);
     const changed = await changedIndexes(options, gitFolders, await seen);
-    const risks = [...records, ...begun, ...changed, ...(await risksOf(all, judging))];
+    if (records.length + begun.length + changed.length > 0) return true;
+    // If not all git folders could be searched before the command, it did not cause this problem.
+    return (await seen).has(gitProblem) ? false : (git.problem ?? false);
+  };
+  const findAny = async () => {
+    const inGit = mayHaveChanged() ? await findInGit() : false;
+    if (inGit === true) return true;
+    const all = search.survey(root);
+    const risks = await risksOf(all, judging);
     if (risks.length > 0 || isOver) return risks.length > 0;
     const inPackages = await packages.survey(root, all.packages);
     if ((await risksOf(inPackages, judging)).length > 0) return true;
-    // If not all git folders could be searched before the command, it did not cause this problem.
-    const problem = (await seen).has(gitProblem) ? undefined : git.problem;
-    return problem ?? all.problem ?? inPackages.problem ?? false;
+    return inGit || (all.problem ?? inPackages.problem ?? false);
   };
   const checks = checkWhileRunning(findAny, everyMs, () => controller.abort());
   const renameNow = () => renameNew(options, earlier);
@@ -155,7 +167,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
         }
       };
       let problems: readonly string[] = [];
-      const lastChecks = [
+      const inGit = [
         async () => {
           const git = await surveyAll(root, surveyGit);
           await remove(await innerRisks(git));
@@ -165,8 +177,12 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
         },
         async () => remove(await changedIndexes(options, gitFolders, await seen)),
         async () => remove([...risksOfBegun(earlier), ...entriesLeft(earlier)]),
+      ];
+      const lastChecks = [
+        ...(mayHaveChanged() ? inGit : []),
         async () => {
-          const { all } = await removeNew(judging, removed, async () => search.survey(root));
+          const strict = { ...judging, refusesNew };
+          const { all } = await removeNew(strict, removed, async () => search.survey(root));
           folders = all.packages;
           isComplete &&= all.problem === undefined;
           problems = [...problemOf(all), ...problems];
@@ -189,8 +205,9 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
 const maxSearches = 25;
 
 /**
- * Searches for new repositories and renames those with risks. A search finds a limited number of repositories. The
- * function therefore searches again until a search finds all. Returns the last search, and all risks.
+ * Searches for new repositories and renames those with risks. A search finds a limited number of repositories, and
+ * none in a `.git`. A renamed `.git` is a bare repository, and can contain more. The function therefore searches again
+ * until a search finds no further risk. Returns the last search, and all risks.
  */
 async function removeNew(
   options: WatchOptions,
@@ -207,9 +224,8 @@ async function removeNew(
       if (!risks.has(key)) await removeRisk(root, risk, removed);
       risks.set(key, risk);
     }
-    const isLast = !all.isCut && all.odd.length === 0;
-    const isOver = isLast || risks.size === before || searches === maxSearches;
-    if (isOver) return { all, risks: [...risks.values()] };
+    if (risks.size === before || searches === maxSearches)
+      return { all, risks: [...risks.values()] };
   }
 }
 
@@ -225,27 +241,35 @@ export function renameNewRepositories(): readonly string[] {
   return [...open].flatMap((rename) => rename());
 }
 
+/**
+ * Maximum number of folders for this last search. Nobody can repeat it later, and a command cannot create so many
+ * folders in the time that it gets to end.
+ */
+const maxLastFolders = 1_000_000;
+
 function renameNew(options: WatchOptions, earlier: EarlierState): readonly string[] {
-  options.search.forgetIndexes();
+  const search = new RepositorySearch({ maxFolders: maxLastFolders });
   const notes = [...risksOfBegun(earlier), ...entriesLeft(earlier)]
     .flatMap(pathsOf)
     .map(renameNowAndTell);
   for (let searches = 1; searches <= maxSearches; searches++) {
-    const { found, odd, isCut } = options.search.survey(options.root);
+    const { found, odd } = surveyAllNow(options.root, search);
     for (const { folder, name } of odd) notes.push(renameOddAndTell(folder, name));
     const paths = found.flatMap((one) => {
       const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, one.folder, kind);
-      const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ofBare : [])];
+      const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ['HEAD'] : [])];
       return pathsOf({ folder: one.folder, names });
     });
     notes.push(...paths.map(renameNowAndTell));
-    if (odd.length === 0 && (!isCut || paths.length === 0)) break;
+    if (odd.length === 0 && paths.length === 0) break;
   }
   return notes;
 }
 
 function renameNowAndTell(path: string): string {
-  return `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${moveAway(path) ?? 'it could not be renamed'}`;
+  // A command may have made the folder read-only.
+  const away = moveAway(path) ?? (permitOwner(dirname(path)) ? moveAway(path) : undefined);
+  return `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${away ?? 'it could not be renamed'}`;
 }
 
 function renameOddAndTell(folder: string, name: Buffer): string {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { accessSync, constants, type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { errorCodeOf } from '../../contract/workspace-error.ts';
@@ -276,7 +276,7 @@ function unreadableFolder(path: string, cause: unknown): SandboxError {
 }
 
 /**
- * True if this user cannot access the folder. The owner of an unreadable folder can still enter it or change
+ * True if this user can neither list nor enter the folder. The owner of an unreadable folder can still enter it or change
  * its permissions, so for the owner it returns false.
  */
 function isOutOfReach(path: string, error: unknown): boolean {
@@ -284,10 +284,11 @@ function isOutOfReach(path: string, error: unknown): boolean {
   if (['ENOENT', 'ENOTDIR'].includes(code)) return true;
   if (code !== 'EACCES') return false;
   try {
-    return lstatSync(path).uid !== process.getuid?.();
+    if (lstatSync(path).uid !== process.getuid?.()) accessSync(path, constants.X_OK);
+    return false;
   } catch {
-    // This process cannot enter a folder above this one. If the folder above belongs to this user, the search
-    // has already refused it.
+    // This process cannot enter this folder or one above. If the folder above belongs to this user, the search has
+    // already refused it.
     return true;
   }
 }

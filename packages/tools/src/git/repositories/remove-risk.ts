@@ -1,11 +1,20 @@
 import { isUtf8 } from 'node:buffer';
-import { readdirSync, renameSync } from 'node:fs';
-import { chmod, lstat, rename } from 'node:fs/promises';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+} from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import { keptNames } from '../../workspace/kept-names.ts';
 import { bytePath } from './read-folder.ts';
-import type { FoundRepositories } from './repository-search.ts';
+import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
 
 /** The entries of a folder that make git run programs. */
 export interface Risk {
@@ -29,17 +38,9 @@ async function enter(at: Folder, name: string): Promise<Folder> {
   try {
     return await at.enter(name);
   } catch (error) {
-    if (!(await permitOwner(at.pathOf(name)))) throw error;
+    if (!permitOwner(at.pathOf(name))) throw error;
     return at.enter(name);
   }
-}
-
-/** Gives the owner all permissions for a folder. Returns false if the path is not a folder. */
-async function permitOwner(folder: string): Promise<boolean> {
-  const entry = await lstat(folder);
-  if (!entry.isDirectory()) return false;
-  await chmod(folder, (entry.mode & 0o777) | 0o700);
-  return true;
 }
 
 /** Maximum length of a name in Linux, in bytes. */
@@ -60,7 +61,7 @@ async function renameIn(at: Folder, name: string, prefix = ''): Promise<string |
   );
   if (failure === 'ENOENT') return undefined;
   if (failure !== undefined) {
-    await permitOwner(at.pathOf('.'));
+    permitOwner(at.pathOf('.'));
     await attempt();
   }
   return away;
@@ -71,7 +72,7 @@ async function renameOddIn(at: Folder, name: Buffer, prefix: string): Promise<st
     return renameOdd(at.pathOf('.'), name, prefix);
   } catch {
     // A command may have made the folder read-only.
-    await permitOwner(at.pathOf('.'));
+    permitOwner(at.pathOf('.'));
     return renameOdd(at.pathOf('.'), name, prefix);
   }
 }
@@ -168,6 +169,44 @@ export async function surveyAll(
     if (all.unlisted[0] === unlisted[0]) break;
   }
   return all;
+}
+
+/**
+ * Like `surveyAll`, but synchronous, for a process that ends. All commands have been killed, so no path changes
+ * between a check and its use.
+ */
+export function surveyAllNow(root: string, search: RepositorySearch): FoundRepositories {
+  let all = search.survey(root);
+  for (let level = 0; level < maxLevels && all.unlisted.length > 0; level++) {
+    const { unlisted } = all;
+    for (const folder of unlisted) permitOwner(folder);
+    all = search.survey(root);
+    if (all.unlisted[0] === unlisted[0]) break;
+  }
+  return all;
+}
+
+const { O_DIRECTORY, O_NOFOLLOW } = constants;
+/** Opens a folder also without permissions for it. Node has no name for this flag of Linux. */
+const O_PATH = process.platform === 'linux' ? 0o10_000_000 : 0;
+
+/**
+ * Gives the owner all permissions for a folder. Returns false if the path is not a folder, or if that is not possible.
+ * It changes the folder that it has opened, because a running command could replace the path by a link.
+ */
+export function permitOwner(path: string): boolean {
+  let folder: number | undefined;
+  try {
+    folder = openSync(path, O_PATH | O_NOFOLLOW | O_DIRECTORY);
+    const mode = (fstatSync(folder).mode & 0o777) | 0o700;
+    if (O_PATH === 0) fchmodSync(folder, mode);
+    else chmodSync(`/proc/self/fd/${folder}`, mode);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (folder !== undefined) closeSync(folder);
+  }
 }
 
 /** Sentences for the model about renamed entries, and about entries that could not be renamed. */

@@ -62,6 +62,47 @@ function isVersion(word: string): boolean {
   return ['--version', '-version', '-V', '-v', 'version'].includes(word);
 }
 
+/**
+ * True if git is a program of the line and probably changes a repository. Other programs of the line can start git
+ * too. Use the result only to ask for a permission: a command without the permission cannot change a repository.
+ */
+export function changesGit(line: string): boolean {
+  return splitCommand(line).parts.some(
+    ([program, ...rest]) =>
+      program?.text === 'git' && !isUsuallyReading(withoutPlaces(rest.map(({ text }) => text))),
+  );
+}
+
+function isUsuallyReading(words: readonly string[]): boolean {
+  const [name = '', first = ''] = words;
+  return (
+    usualReaders.has(name) || usualLists.get(name)?.test(first) === true || isReadingGit(words)
+  );
+}
+
+/** The git subcommands that do not change a repository, but can do other things. */
+const usualReaders: ReadonlySet<string> = new Set(
+  `archive check-attr check-mailmap cherry diff-files diff-index fsck help ls-remote range-diff var
+  verify-commit verify-tag`.split(/\s+/),
+);
+
+/** The git subcommands that usually only list data if the pattern matches their first argument. */
+const usualLists: ReadonlyMap<string, RegExp> = new Map([
+  ['branch', /^(?:--list|-l)$/],
+  ['config', /^(?:--get.*|--list|-l|get|list)$/],
+  ['notes', /^(?:show|list)$/],
+  ['remote', /^(?:show|get-url)$/],
+  ['stash', /^(?:show|list)$/],
+  ['submodule', /^(?:status|summary)$/],
+  ['tag', /^(?:-l|--list|-n\d*|--contains|--points-at|--merged)$/],
+]);
+
+/** Returns the words of a git command without the options that choose a folder or a setting. */
+function withoutPlaces([option = '', ...rest]: readonly string[]): readonly string[] {
+  if (option === '-C' || option === '-c') return withoutPlaces(rest.slice(1));
+  return [option, ...rest];
+}
+
 const gitReaders: ReadonlySet<string> = new Set(
   `blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref grep log ls-files
   ls-tree merge-base name-rev reflog rev-list rev-parse shortlog show show-ref status version

@@ -12,7 +12,7 @@ import { watchRepositories } from '../../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { commandLimits, withLimits } from '../command-limits.ts';
-import { gitPlaces, otherSettings } from '../git-places.ts';
+import { emptySubmodules, gitPlaces, otherSettings } from '../git-places.ts';
 import { keyPlaces } from '../places/key-places.ts';
 import { adviceForLate, probeSandbox } from '../probe-sandbox.ts';
 import { watchNames } from '../watch-names.ts';
@@ -44,13 +44,13 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
     request: SandboxRequest,
   ): Promise<PreparedCommand> => {
-    const { root, view = profile } = request;
+    const { root, view = profile, changesGit = false } = request;
     const { keys, startUp } = keyPlaces(process.env);
     const canChange = view === 'workspace';
     const known = canChange ? await packages.find(root) : [];
     const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
     const mayConnect = (request.network ?? network) && view !== 'closed';
-    const watch = { root, network: mayConnect, search, packages };
+    const watch = { root, network: mayConnect, changesGit, search, packages };
     const before = ofGit && { known: ofGit.below, guarded: ofGit.guarded };
     const harmless = before && harmlessRepositories({ root, search, ...before });
     const created = harmless && watchRepositories({ ...watch, ...before, harmless });
@@ -62,8 +62,13 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const settings = [...otherSettings, ...protect, ...(request.protect ?? [])].map((path) =>
       resolve(root, path),
     );
+    const gitFolders =
+      changesGit || ofGit === undefined
+        ? []
+        : [...ofGit.folders, ...emptySubmodules(root, search, ofGit.below)];
     const text = macosProfile({
-      ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
+      ...{ root, view, temporary, unixSockets, writable },
+      git: [...(ofGit?.guarded ?? []), ...gitFolders],
       network: mayConnect,
       hidden: [...keys, ...hide, ...(request.hide ?? [])],
       protected: [...startUp, ...programs, ...settings],

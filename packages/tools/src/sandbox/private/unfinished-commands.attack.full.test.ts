@@ -56,7 +56,7 @@ async function placeFor(context: TestContext): Promise<Place> {
     const env = { ...process.env, NODE_OPTIONS: '' };
     const agent = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'], env });
     onTestFinished(() => void agent.kill('SIGKILL'));
-    agent.stdin.end(`${JSON.stringify({ root, input: { command } })}\n`);
+    agent.stdin.end(`${JSON.stringify({ root, input: { command, change_git: true } })}\n`);
     return agent;
   };
   return {
@@ -65,6 +65,7 @@ async function placeFor(context: TestContext): Promise<Place> {
     async run(command, given = sandbox) {
       const { text } = await runTool(bashTool({ workspace: { root }, sandbox: given }), {
         command,
+        change_git: true,
       });
       await given.settled();
       return text;
@@ -104,7 +105,7 @@ test('18.940: attack: a process is killed before it checks what its command crea
   await runAndKill(`${evil('v')}; git init -q harmless`);
   expect(await run('true')).toContain('The sandbox renamed .git to');
   expect(existsSync(join(root, 'v/.git'))).toBe(false);
-  expect(existsSync(join(root, 'harmless/.git'))).toBe(true);
+  expect(existsSync(join(root, 'harmless/.git'))).toBe(false);
   expect(await run('echo again')).toBe('again');
   expect(notes()).toEqual([]);
 });

@@ -90,7 +90,7 @@ export async function attackAgent(
   const agent = agents.get(name) ?? startAgent(user, script);
   agents.set(name, agent);
   const run: AttackedAgent['run'] = async (command, request = {}) => {
-    const input = { command: `export HOME='${home}'\n${command}` };
+    const input = { command: `export HOME='${home}'\n${command}`, change_git: true };
     const answer = await agent.ask({ root: workspace, input, ...request });
     if (!('missing' in answer)) return answer.text;
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(answer.missing);

@@ -21,7 +21,13 @@ export async function watchedCommand(
     const guarded = [join(root, '.git/worktrees')];
     const about = { root, search, known: search.survey(root).found, guarded };
     const harmless = harmlessRepositories(about);
-    const watch = watchRepositories({ ...about, harmless, network: false, packages });
+    const watch = watchRepositories({
+      ...about,
+      changesGit: true,
+      harmless,
+      network: false,
+      packages,
+    });
     await harmless;
     await watch.ready;
     command(root);
