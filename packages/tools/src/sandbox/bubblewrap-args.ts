@@ -4,6 +4,7 @@ import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { type CommandLimits, withLimits } from './command-limits.ts';
 import { systemFolders, systemSettings } from './places/closed-view.ts';
+import type { PlannedMount } from './places/mount-check.ts';
 import type { GuardedPath } from './protected-paths.ts';
 
 /** The files that one command may see and change. All paths are resolved. */
@@ -29,16 +30,28 @@ export interface BubblewrapView {
   readonly limits: CommandLimits;
 }
 
+/** The arguments of bubblewrap, and the mounts that they create in the folders that a command may change. */
+interface BubblewrapArgs {
+  readonly args: readonly string[];
+  readonly mounts: readonly PlannedMount[];
+}
+
 /**
  * Returns the arguments of bubblewrap. Later mounts cover earlier mounts. The order is therefore the disk,
  * hidden places, the workspace, and guarded places in the workspace. The seccomp filter has file descriptor
- * 3. Bubblewrap writes the id of its first process to file descriptor 4.
+ * 3. Bubblewrap writes the id of its first process to file descriptor 4. Before the command starts, it waits for a byte
+ * on file descriptor 5.
  */
-export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['command']): string[] {
+export function bubblewrapArgs(
+  view: BubblewrapView,
+  command: SandboxRequest['command'],
+): BubblewrapArgs {
   const { root, network, limits } = view;
   const inside = view.guarded.filter(({ path }) => roots(view).some((one) => isBelow(one, path)));
   const outside = view.guarded.filter((one) => !inside.includes(one));
-  return [
+  const pins = pinned(view);
+  const hide = visible(view, view.hide);
+  const args = [
     ...[
       '--unshare-user',
       '--unshare-pid',
@@ -56,6 +69,8 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
       '3',
       '--info-fd',
       '4',
+      '--block-fd',
+      '5',
     ],
     ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
     // /proc is read-only, because a root process could change kernel settings there.
@@ -67,12 +82,21 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
     ...outside.flatMap((one) => guardArgs(one, view)),
     ...roots(view).flatMap((folder) => [bindOf(view), folder, folder]),
     ...inside.flatMap((one) => guardArgs(one, view)),
-    ...pinned(view).flatMap((path) => [bindOf(view), path, path]),
+    ...pins.flatMap((path) => [bindOf(view), path, path]),
     // A hidden file is replaced by /dev/null. The mount allows no devices, so opening the file fails with
     // "Permission denied".
-    ...visible(view, view.hide).flatMap((path) => hideArgs(path)),
+    ...hide.flatMap((path) => hideArgs(path)),
     ...['--chdir', root, '--', ...withLimits(command, limits)],
   ];
+  const isInRoots = (path: string) => roots(view).some((one) => isBelow(one, path));
+  const mounts: readonly PlannedMount[] = [
+    ...inside
+      .filter(({ path }) => exists(view, path))
+      .map(({ path, guard }) => ({ path, shows: guard === 'hidden' ? 'other' : 'itself' }) as const),
+    ...pins.map((path) => ({ path, shows: 'itself' }) as const),
+    ...hide.filter(isInRoots).map((path) => ({ path, shows: 'other' }) as const),
+  ];
+  return { args, mounts };
 }
 
 function roots({ root, writable, view }: BubblewrapView): readonly string[] {

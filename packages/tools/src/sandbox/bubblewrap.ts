@@ -27,9 +27,10 @@ import { isInside } from '../workspace/match-path.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
+import { hasCreatedMounts, hasPlannedMounts, type PlannedMount } from './places/mount-check.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
-import { openFirstProcess } from './private/first-process.ts';
+import { type FirstProcess, openFirstProcess } from './private/first-process.ts';
 import {
   claimFolder,
   createPrivateFolder,
@@ -231,18 +232,17 @@ class Bubblewrap implements Sandbox {
         root: canChange ? root : undefined,
       });
       const { outer, inner } = splitEnv(sandboxEnv(env));
-      const args = [
-        ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
-        ...bubblewrapArgs(
-          {
-            ...{ ...places, pin, show, view },
-            network: network && view !== 'closed',
-            path: env['PATH'] ?? '',
-            limits,
-          },
-          request.command,
-        ),
-      ];
+      const { args: ofPlaces, mounts } = bubblewrapArgs(
+        {
+          ...{ ...places, pin, show, view },
+          network: network && view !== 'closed',
+          path: env['PATH'] ?? '',
+          limits,
+        },
+        request.command,
+      );
+      const setEnv = Object.entries(inner).flatMap((entry) => ['--setenv', ...entry]);
+      const args = [...setEnv, ...ofPlaces];
       // Each command must read the filter from its start, so each command needs its own descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       opened.push(() => closeSync(filter));
@@ -294,6 +294,7 @@ class Bubblewrap implements Sandbox {
       }
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter, first.fd], endsTogether: true },
+        check: (ended) => checkMounts(first, mounts, ended),
         ...{ blocked, finish, isExposed: () => names.isExposed() },
       };
     } catch (error) {
@@ -400,6 +401,24 @@ class Bubblewrap implements Sandbox {
     }
     if (!this.#homes.includes(home)) home.remove();
   }
+}
+
+/** Maximum time between two checks whether bubblewrap is ready, in milliseconds. */
+const maxPauseMs = 20;
+
+/** Waits until bubblewrap is about to start the command. Returns true if its mounts are those of the plan. */
+async function checkMounts(
+  first: FirstProcess,
+  mounts: readonly PlannedMount[],
+  ended: AbortSignal,
+): Promise<boolean> {
+  for (let pauseMs = 1; !ended.aborted; pauseMs = Math.min(pauseMs * 1.1, maxPauseMs)) {
+    const pid = first.id();
+    if (pid !== undefined && hasCreatedMounts(pid)) return hasPlannedMounts(pid, mounts);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  // The program has ended itself, and its output explains why.
+  return true;
 }
 
 const stillRuns =

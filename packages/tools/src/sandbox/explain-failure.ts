@@ -61,7 +61,7 @@ export function explainFailure({
   if (writeErrors.test(text)) {
     const where =
       view === 'workspace'
-        ? 'files in the workspace (except git repositories and settings of this program) and in /tmp'
+        ? 'files in the workspace (except git repositories, submodules that are not checked out, and settings of this program) and in /tmp'
         : 'files in /tmp';
     return `The sandbox may be the reason: commands can change only ${where}. ${outside}`;
   }

@@ -12,6 +12,7 @@ import {
 import { placesInSettings, userConfigFiles } from '../git/repositories/settings-places.ts';
 import { gitFolderOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
+import { atRealEntry } from '../workspace/real-folder.ts';
 import { entryOf } from '../workspace/real-form.ts';
 
 /**
@@ -75,7 +76,8 @@ const indexesAbove = new IndexReader();
 
 /**
  * Returns the places of submodules that are not checked out. Git enters such a folder by itself, for example for
- * `git status` in the folder above. A command could create a repository there, and remove it before the next check.
+ * `git status` in the folder above. A command could create a repository there, and remove it before the next check. So
+ * the whole folder is guarded, also if it contains files.
  */
 export function emptySubmodules(
   root: string,
@@ -95,18 +97,10 @@ export function emptySubmodules(
   });
   const places = paths
     .filter((path) => isBelow(root, path) && entryOf(join(path, '.git')) === undefined)
-    .map((path) => (isEmptyFolder(path) ? path : join(path, '.git')));
+    .map((path) => (entryOf(path)?.isDirectory() === true ? path : join(path, '.git')));
   if (places.length <= maxEmpty) return places;
   const message = `Cannot protect the submodules in ${root}: more than ${maxEmpty} of them are not checked out. Check them out, or work in a folder below`;
   throw new SandboxError('cannot_confine', message, { path: root });
-}
-
-function isEmptyFolder(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory() && readdirSync(path).length === 0;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -272,8 +266,8 @@ function isFolderInside(path: string, root: string): boolean {
 
 function createFolder(path: string): void {
   try {
-    mkdirSync(path);
+    atRealEntry(path, (entry) => mkdirSync(entry));
   } catch {
-    // The command cannot write to the folder either, unless it changes the permissions. Then the name is watched.
+    // The command cannot write to the folder either, or another process replaced the folder. The name is watched.
   }
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import type { Sandbox } from '../contract/sandbox.ts';
 
 /** The probe takes some milliseconds. On a machine that is very busy, it can take many seconds. */
@@ -21,13 +22,18 @@ export async function probeSandbox(
   timeoutMs: number = probeTimeoutMs,
 ): Promise<SandboxProblem | undefined> {
   const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
-  const { program, args, fds, finish } = await sandbox.prepare(request);
+  const { program, args, fds, check, finish } = await sandbox.prepare(request);
   try {
     return await new Promise((resolve) => {
       const env = { PATH: '/usr/bin:/bin' };
-      const stdio = ['ignore', 'ignore', 'pipe', ...fds] as ('ignore' | 'pipe' | number)[];
+      const gate = check === undefined ? [] : ['pipe'];
+      const stdio = ['ignore', 'ignore', 'pipe', ...fds, ...gate] as ('ignore' | 'pipe' | number)[];
       const limits = { timeout: timeoutMs, killSignal: 9 } as const;
       const child = spawn(program, args, { env, cwd: '/', stdio, ...limits });
+      // No other command can replace a path of this one, so nothing needs a check.
+      const waiting = gate.length > 0 ? child.stdio.at(-1) : undefined;
+      waiting?.on('error', () => {});
+      if (waiting instanceof Writable) waiting.write('1');
       const said: Buffer[] = [];
       child.stderr?.on(
         'data',

@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import { readRegularFileSync } from '../git/read-regular-file.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
+import { atRealEntry } from '../workspace/real-folder.ts';
 import { entryOf, followLinks, maxLinks, pathFollower } from '../workspace/real-form.ts';
 import { emptySubmodules, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 import { currentMounts, secondPlaces } from './places/mount-table.ts';
@@ -362,13 +364,15 @@ function checkHardLinks(path: string, isFolder: boolean): void {
 }
 
 /** Maximum size of a file whose content is kept for restoring, in bytes. */
-const maxKeptBytes = 1_048_576;
+export const maxKeptBytes = 1_048_576;
 
 function keptFile(path: string): KeptFile | undefined {
-  const entry = entryOf(path);
-  if (entry?.isFile() !== true || entry.size > maxKeptBytes) return undefined;
   try {
-    return { content: readFileSync(path), mode: entry.mode & 0o777 };
+    return atRealEntry(path, (entry) => {
+      const mode = entryOf(entry)?.mode ?? 0;
+      const content = readRegularFileSync(entry, maxKeptBytes);
+      return content && { content, mode: mode & 0o777 };
+    });
   } catch {
     return undefined;
   }

@@ -3,16 +3,19 @@ import {
   type FSWatcher,
   lstatSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
+  statSync,
   symlinkSync,
   watch,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { errorCodeOf } from '../contract/workspace-error.ts';
 import { isHarmlessChange } from '../git/git-config.ts';
+import { readRegularFileSync } from '../git/read-regular-file.ts';
 import { isKeptName, moveAway } from '../workspace/kept-names.ts';
-import type { KeptFile, KeptPlace, WatchedName } from './protected-paths.ts';
+import { atRealEntry, inRealFolder } from '../workspace/real-folder.ts';
+import { type KeptFile, type KeptPlace, maxKeptBytes, type WatchedName } from './protected-paths.ts';
 
 /** Watches paths while a command runs. */
 export interface NameWatch {
@@ -41,6 +44,9 @@ export interface NameWatch {
  * stops the command. After the end of the command it restores the path, unless the change is harmless.
  *
  * If a program outside of the sandbox replaces or creates a path of `hidden`, the command is stopped too.
+ *
+ * All paths must be real paths, except for links in their last segments. Another command may replace a folder on such a
+ * path by a link while this function works. So it uses each path only through its open folder.
  */
 export function watchNames(
   names: readonly WatchedName[],
@@ -284,43 +290,66 @@ function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => 
 }
 
 function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
-  const isSame = () => {
-    const entry = lstatSync(path, { throwIfNoEntry: false });
-    if (entry === undefined) return link === undefined;
-    return entry.isSymbolicLink() && readlinkSync(path) === link;
+  const isSame = () =>
+    atRealEntry(path, (entry) => {
+      const found = lstatSync(entry, { throwIfNoEntry: false });
+      if (found === undefined) return link === undefined;
+      return found.isSymbolicLink() && readlinkSync(entry) === link;
+    });
+  const attempt = () => {
+    try {
+      return isSame();
+    } catch (error) {
+      switch (errorCodeOf(error)) {
+        case 'ENOENT':
+          return link === undefined;
+        // A command replaced the folder, so nothing guards the path any more.
+        case 'ENOTDIR':
+        case 'ELOOP':
+        case 'ESTALE':
+          return false;
+        default:
+          return undefined;
+      }
+    }
   };
-  try {
-    return isSame();
-  } catch {
-    restoreModes(modes);
-  }
-  try {
-    return isSame();
-  } catch {
-    // The folder belongs to a different user, so a command cannot reach the path.
-    return true;
-  }
+  const first = attempt();
+  if (first !== undefined) return first;
+  restoreModes(modes);
+  // Without access, the folder belongs to a different user, so a command cannot reach the path.
+  return attempt() ?? true;
 }
 
 /**
  * Renames the file that appeared at a watched path, and restores the link.
  */
 function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): Restored {
-  let away = moveAway(path);
+  let away = moveAwayAt(path);
   if (away === undefined) {
     // The command may have made the folder read-only. The folder gets write permission, then the rename is
     // tried again.
     restoreModes(modes, dirname(path));
-    away = moveAway(path);
+    away = moveAwayAt(path);
   }
   if (link !== undefined) {
     try {
-      symlinkSync(link, path);
+      atRealEntry(path, (entry) => symlinkSync(link, entry));
     } catch {
-      // A different file was created there in the meantime. The next check renames it.
+      // A different file was created there in the meantime, and the next check renames it. Or a command replaced the
+      // folder.
     }
   }
   return { away, isRestored: isUnchanged({ path, link }, modes) };
+}
+
+/** Like `moveAway`, but it renames nothing if a link replaced a folder on the path. */
+function moveAwayAt(path: string): string | undefined {
+  try {
+    const away = atRealEntry(path, moveAway);
+    return away && join(dirname(path), basename(away));
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -331,11 +360,12 @@ function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void
   for (const [folder, before] of modes) {
     const needed = (before | (folder === opened ? 0o300 : 0)) & 0o700;
     try {
-      const entry = lstatSync(folder);
-      if (entry.isDirectory() && (entry.mode & needed) !== needed)
-        chmodSync(folder, (entry.mode & 0o7777) | needed);
+      inRealFolder(folder, (opened) => {
+        const { mode } = statSync(opened);
+        if ((mode & needed) !== needed) chmodSync(opened, (mode & 0o7777) | needed);
+      });
     } catch {
-      // The folder was removed, or it belongs to a different user.
+      // The folder was removed or replaced, or it belongs to a different user.
     }
   }
 }
@@ -384,7 +414,7 @@ function restorePlace(place: KeptPlace): string {
   const why = `The sandbox stopped the command, because another program replaced ${path} while it ran`;
   // A pinned folder itself is not restored, because the paths in it are restored one at a time.
   if (guard === 'pinned' || isAsBefore(path, file)) return `${why}. Run it again`;
-  const away = moveAway(path);
+  const away = moveAwayAt(path);
   const isRestored = away !== undefined && (file === undefined || writeAgain(path, file));
   if (!isRestored) return `${why}. ${path} could not be restored: tell the user to check it`;
   const now = file === undefined ? '' : ', and its earlier content is there again';
@@ -395,8 +425,8 @@ function restorePlace(place: KeptPlace): string {
 function isAsBefore(path: string, file: KeptFile | undefined): boolean {
   if (file === undefined) return false;
   try {
-    if (!lstatSync(path).isFile()) return false;
-    const now = readFileSync(path);
+    const now = atRealEntry(path, (entry) => readRegularFileSync(entry, maxKeptBytes));
+    if (now === undefined) return false;
     if (now.equals(file.content)) return true;
     const isConfig = ['config', 'config.worktree'].includes(basename(path));
     return isConfig && isHarmlessChange(file.content.toString('utf8'), now.toString('utf8'));
@@ -414,10 +444,10 @@ const maxAttempts = 100;
 function writeAgain(path: string, { content, mode }: KeptFile): boolean {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     try {
-      writeFileSync(path, content, { mode, flag: 'wx' });
+      atRealEntry(path, (entry) => writeFileSync(entry, content, { mode, flag: 'wx' }));
       return true;
     } catch {
-      moveAway(path);
+      moveAwayAt(path);
     }
   }
   return false;

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { Writable } from 'node:stream';
 import type { Clock } from '@millrace/agent';
-import type { PreparedCommand } from '../contract/sandbox.ts';
+import { type PreparedCommand, SandboxError } from '../contract/sandbox.ts';
 import { findProgram } from '../git/run-git.ts';
 import { openPipe, readPipe } from './output-pipe.ts';
 import { killOnExit, stopSession, waitForSession } from './process-session.ts';
@@ -54,16 +55,55 @@ export async function runCommand(
   try {
     const child = startShell(command, writer, options);
     const exited = exitOf(child, options);
+    const admitted = admit(child, exited, options);
     // Without a process id, the command did not start, and `exited` rejects with the reason.
-    const start = { leader: child.pid ?? 0, exited, outputEnded: pipe.ended };
+    const start = { leader: child.pid ?? 0, exited, admitted, outputEnded: pipe.ended };
     const end = child.pid === undefined ? exited : waitUntilGone(start, options);
     if (child.pid !== undefined) options.onStart?.();
-    const ended = await end;
+    const ended = await end.finally(() => gateOf(child, options)?.destroy());
     await pipe.drain();
+    if (!(await admitted)) throw replacedError(options);
     return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
   } finally {
     pipe.close();
   }
+}
+
+/**
+ * Lets a confined command start if its places are as planned. Resolves with false if they are not. The program then
+ * still waits, and the caller must kill it.
+ */
+async function admit(
+  child: ChildProcess,
+  exited: Promise<Exit>,
+  { confined }: CommandOptions,
+): Promise<boolean> {
+  if (confined?.check === undefined || child.pid === undefined) return true;
+  const gate = gateOf(child, { confined });
+  // The program may have ended, and then nobody reads the byte.
+  gate?.on('error', () => {});
+  const ended = new AbortController();
+  const onEnd = () => ended.abort();
+  exited.then(onEnd, onEnd);
+  const isAsPlanned = await confined.check(ended.signal);
+  if (isAsPlanned && gate instanceof Writable) gate.write('1');
+  return isAsPlanned;
+}
+
+/** Returns the pipe on which a confined command waits before it starts. */
+function gateOf(child: ChildProcess, { confined }: Pick<CommandOptions, 'confined'>) {
+  return confined?.check && child.stdio[firstFreeFd(confined)];
+}
+
+/** Returns the first descriptor after those of the command itself. */
+function firstFreeFd({ fds }: Pick<PreparedCommand, 'fds'>): number {
+  return 3 + fds.length;
+}
+
+function replacedError({ cwd }: CommandOptions): SandboxError {
+  const message =
+    'Cannot run the command in the sandbox: while it started, another process replaced a folder that contains protected files. Nothing was run. Stop the other commands, and run it again';
+  return new SandboxError('cannot_confine', message, { path: cwd });
 }
 
 function startShell(command: string, writer: number, options: CommandOptions): ChildProcess {
@@ -73,8 +113,10 @@ function startShell(command: string, writer: number, options: CommandOptions): C
   let nothing: number | undefined;
   try {
     signal.throwIfAborted();
-    const stdio: ('ignore' | number)[] = ['ignore', writer, writer, ...fds];
-    for (const fd of inheritedFds().filter((one) => one >= 3 + fds.length)) {
+    const stdio: ('ignore' | 'pipe' | number)[] = ['ignore', writer, writer, ...fds];
+    if (confined?.check !== undefined) stdio[firstFreeFd(confined)] = 'pipe';
+    const used = stdio.length;
+    for (const fd of inheritedFds().filter((one) => one >= used)) {
       nothing ??= openSync('/dev/null', 'r');
       while (stdio.length < fd) stdio.push('ignore');
       stdio[fd] = nothing;
@@ -166,19 +208,21 @@ const lingerMs = 250;
 interface StartedCommand {
   readonly leader: number;
   readonly exited: Promise<Exit>;
+  /** Resolves with false if the command must not start. */
+  readonly admitted: Promise<boolean>;
   /** Resolves when all processes have closed the output. */
   readonly outputEnded: Promise<void>;
 }
 
 async function waitUntilGone(
-  { leader, exited, outputEnded }: StartedCommand,
+  { leader, exited, admitted, outputEnded }: StartedCommand,
   options: CommandOptions,
 ): Promise<CommandOutcome> {
   const { clock, graceMs, confined } = options;
   const isSandbox = confined?.endsTogether === true;
   const stopWatching = killOnExit(leader);
   try {
-    const reason = await waitForExitOrStop(exited, options);
+    const reason = await waitForExitOrStop(exited, admitted, options);
     const isWaiting = reason === 'exited' && !isSandbox;
     const leftRunning = isWaiting ? await waitForSession(leader, lingerMs, clock) : 0;
     const isGone = reason === 'exited' && leftRunning === 0;
@@ -211,6 +255,7 @@ async function endsInTime(ended: Promise<void>, clock: Clock): Promise<boolean> 
 
 async function waitForExitOrStop(
   exited: Promise<Exit>,
+  admitted: Promise<boolean>,
   { signal, clock, timeoutMs, confined }: CommandOptions,
 ): Promise<CommandOutcome['reason']> {
   const stop = Promise.withResolvers<'timed_out' | 'aborted' | 'blocked'>();
@@ -218,6 +263,7 @@ async function waitForExitOrStop(
   const onBlocked = () => stop.resolve('blocked');
   confined?.blocked.addEventListener('abort', onBlocked);
   if (confined?.blocked.aborted === true) onBlocked();
+  admitted.then((isAdmitted) => isAdmitted || onBlocked(), stop.reject);
   const cancel =
     timeoutMs === undefined ? () => {} : clock.after(timeoutMs, () => stop.resolve('timed_out'));
   signal.addEventListener('abort', onAbort);

@@ -47,15 +47,16 @@ test('18.1267: attack: a command creates very many files in a git folder', async
   expect((await watch.finish()).join()).toContain('more than 50 files');
 });
 
-/** Makes the next searches fail. Returns the number of all searches. */
+/** Makes the next searches of the workspace fail. Returns the number of all searches. */
 function failingSearches(count: number, fail: () => void): () => number {
-  const { survey } = RepositorySearch.prototype;
-  const spy = vi.spyOn(RepositorySearch.prototype, 'survey');
+  const { surveyInSlices } = RepositorySearch.prototype;
+  const spy = vi.spyOn(RepositorySearch.prototype, 'surveyInSlices');
   onTestFinished(() => spy.mockRestore());
   let searches = 0;
-  spy.mockImplementation(function (this: RepositorySearch, root) {
-    const all = survey.call(this, root);
-    if (++searches > count + 1 || searches === 1) return all;
+  spy.mockImplementation(async function (this: RepositorySearch, root, folders) {
+    const all = await surveyInSlices.call(this, root, folders);
+    const isOfWorkspace = folders[0] === root && !root.endsWith('.git');
+    if (!isOfWorkspace || ++searches > count) return all;
     fail();
     const problem = new SandboxError('cannot_confine', 'a folder is unreadable', {});
     return { ...all, problem };
@@ -98,4 +99,25 @@ test('18.1267: attack: a command makes each check slow, so that the next one sta
   watch.stop();
   const delays = waits.mock.calls.map(([, ms]) => ms);
   expect(Math.max(...delays.map((ms) => ms ?? 0))).toBeLessThanOrEqual(5);
+});
+
+test('18.1565: attack: a command keeps this process busy with many folders, so that nobody checks the names', async () => {
+  const searches = failingSearches(0, () => {});
+  const { root, watch } = await watched(new RepositorySearch());
+  const folders = 500;
+  for (let at = 0; at < folders; at++) mkdirSync(join(root, `a${at}`));
+  // Each folder takes long.
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000));
+  onTestFinished(() => clock.mockRestore());
+  const turnsOfSearch = async () => {
+    const before = searches();
+    let turns = 0;
+    for (; searches() === before; turns++) await new Promise((resolve) => setImmediate(resolve));
+    return turns;
+  };
+  // The first search may have started before the folders existed.
+  await turnsOfSearch();
+  expect(await turnsOfSearch()).toBeGreaterThan(folders / 2);
+  watch.stop();
 });

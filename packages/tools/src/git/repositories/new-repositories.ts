@@ -107,7 +107,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const findAny = async () => {
     const inGit = mayHaveChanged() ? await findInGit() : false;
     if (inGit === true) return true;
-    const all = search.survey(root);
+    const all = await search.surveyInSlices(root, [root]);
     const risks = await risksOf(all, judging);
     if (risks.length > 0 || isOver) return risks.length > 0;
     const inPackages = await packages.survey(root, all.packages);
@@ -182,7 +182,9 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
         ...(mayHaveChanged() ? inGit : []),
         async () => {
           const strict = { ...judging, refusesNew };
-          const { all } = await removeNew(strict, removed, async () => search.survey(root));
+          const { all } = await removeNew(strict, removed, () =>
+            search.surveyInSlices(root, [root]),
+          );
           folders = all.packages;
           isComplete &&= all.problem === undefined;
           problems = [...problemOf(all), ...problems];

@@ -51,7 +51,8 @@ export class PackageRepositories {
     await this.settled();
     const known = this.#known.get(root);
     if (known === undefined || known.problem !== undefined) {
-      const { found, problem } = await this.survey(root, this.#outer.survey(root).packages);
+      const { packages } = await this.#outer.surveyInSlices(root, [root]);
+      const { found, problem } = await this.survey(root, packages);
       // The result of an earlier check takes precedence. A repository that the earlier check could not see
       // was never accepted.
       this.#keep(root, { notes: [], found, ...known, problem });

@@ -243,8 +243,8 @@ function parseMount(line: string, exists: (folder: string) => boolean): readonly
   return [{ id, parent, point, tree, root: from, layers, ofLayers: shown }];
 }
 
-/** Replaces escapes such as `\040`. */
-function unescaped(text: string): string {
+/** Replaces the escapes of `/proc/PID/mountinfo`, such as `\040`. */
+export function unescaped(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 8)),
   );

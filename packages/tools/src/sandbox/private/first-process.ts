@@ -8,6 +8,8 @@ import { join } from 'node:path';
 export interface FirstProcess {
   /** Bubblewrap writes the id of the process to this file descriptor before it starts the command. */
   readonly fd: number;
+  /** Returns the id of the process, or undefined if bubblewrap has not started it yet. */
+  id(): number | undefined;
   /**
    * Waits until the process is gone. Resolves with false if it still exists after a limited time. Call it after
    * bubblewrap has ended, and only once.
@@ -29,6 +31,7 @@ export function openFirstProcess(folder: string): FirstProcess {
   open.add(fd);
   return {
     fd,
+    id: () => idIn(fd),
     async gone() {
       try {
         for (let looks = 0; looks < maxLooks; looks++) {
@@ -54,9 +57,7 @@ export function waitForFirstProcesses(): void {
 /** Returns true also if bubblewrap has started no process. */
 function isGone(fd: number): boolean {
   try {
-    const text = Buffer.alloc(4096);
-    const length = readSync(fd, text, 0, text.length, 0);
-    const [, pid] = /"child-pid": *(\d+)/.exec(text.toString('latin1', 0, length)) ?? [];
+    const pid = idIn(fd);
     if (pid === undefined) return true;
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     // A new process can get the same id. It is probably not the first process of a sandbox.
@@ -65,4 +66,11 @@ function isGone(fd: number): boolean {
   } catch {
     return true;
   }
+}
+
+function idIn(fd: number): number | undefined {
+  const text = Buffer.alloc(4096);
+  const length = readSync(fd, text, 0, text.length, 0);
+  const [, pid] = /"child-pid": *(\d+)\b/.exec(text.toString('latin1', 0, length)) ?? [];
+  return pid === undefined ? undefined : Number(pid);
 }

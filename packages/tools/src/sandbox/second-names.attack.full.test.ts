@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  type AttackedAgent,
+  attackAgent,
+  endAgents,
+  sandboxUsers,
+} from '../testing/sandbox/use-sandbox.ts';
+
+// A guarded file has a second name in the workspace, or git finds it in an unusual place. A command changes the file
+// there.
+
+endAgents();
+
+const repository = (config = '') => ({
+  ...{ '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': config },
+  ...{ '.git/refs/x': '', '.git/objects/x': '' },
+});
+
+/** Runs a command that may not change git. */
+function runPlain(agent: AttackedAgent, command: string, guarded?: readonly string[]) {
+  return agent.run('', { input: { command }, guarded });
+}
+
+describe.for(sandboxUsers)('as %s', (user) => {
+  const read = (agent: AttackedAgent, name: string) =>
+    readFileSync(join(agent.workspace, name), 'utf8');
+
+  test('18.1566: attack: a file deep in a folder with hooks has a second name', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, repository('[core]\n\thooksPath = .hooks\n'));
+    agent.write(agent.workspace, { '.hooks/pre-commit': '. lib/run', '.hooks/lib/sh/run': 'good' });
+    linkSync(join(agent.workspace, '.hooks/lib/sh/run'), join(agent.workspace, 'x'));
+    expect(await runPlain(agent, 'echo evil > x')).toContain('several hard links');
+    expect(read(agent, '.hooks/lib/sh/run')).toBe('good');
+  });
+
+  test('18.1567: attack: a link in a protected folder leads to another folder', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { '.vscode/inner/a': '', 'shared/tasks.json': 'good' });
+    for (const [link, target] of [
+      ['tasks.json', '../shared/tasks.json'],
+      ['inner/tasks.json', '../../shared/tasks.json'],
+    ] as const)
+      symlinkSync(target, join(agent.workspace, '.vscode', link));
+    await runPlain(agent, 'echo evil > shared/tasks.json; mv shared x; true', ['.vscode']);
+    expect(read(agent, '.vscode/tasks.json')).toBe('good');
+  });
+
+  test.for([
+    ['refs/heads/team/main', 'branch'],
+    ['objects/pack/pack-1.pack', 'pack'],
+    ['logs/refs/heads/main', 'log'],
+    ['info/inner/attributes', 'attributes'],
+  ] as const)('18.1568: attack: a link at .git/%s leads to the workspace', async ([path, name], context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { ...repository(), [name]: 'good', [`.git/${path}/../x`]: '' });
+    symlinkSync(join(agent.workspace, name), join(agent.workspace, '.git', path));
+    await runPlain(agent, `echo evil > ${name}; mv ${name} x; echo evil > ${name}`);
+    expect(read(agent, `.git/${path}`)).toBe('good');
+  });
+
+  test('18.1568: attack: a file in .git/refs has a second name', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { ...repository(), '.git/refs/heads/a/b': 'good' });
+    linkSync(join(agent.workspace, '.git/refs/heads/a/b'), join(agent.workspace, 'x'));
+    expect(await runPlain(agent, 'echo evil > x')).toContain('several hard links');
+  });
+
+  test.for(['hooks', 'hooks/inner'])(
+    '18.1569: attack: the workspace is %s, and git uses hooks as a folder with hooks',
+    async (name, context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, repository('[core]\n\thooksPath = hooks\n'));
+      agent.write(agent.workspace, { [`${name}/pre-commit`]: 'good' });
+      const root = join(agent.workspace, name);
+      const text = await agent.run('', { root, input: { command: 'echo evil > pre-commit' } });
+      expect(text).toContain('hooks of git');
+      expect(readFileSync(join(root, 'pre-commit'), 'utf8')).toBe('good');
+    },
+  );
+
+  test('18.1570: attack: a submodule is in a worktree that the settings name', async (context) => {
+    const agent = await attackAgent(user, context);
+    const { workspace: cwd } = agent;
+    const git = 'git -c user.name=a -c user.email=a@b -c safe.directory=*';
+    const script = `git init -q; ${git} commit -q --allow-empty -m x; ${git} update-index --add --cacheinfo 160000,$(${git} rev-parse HEAD),mod; git config core.worktree ../tree; mkdir -p tree/mod; chown -R --reference=. .`;
+    execFileSync('sh', ['-ec', script], { cwd });
+    const text = await runPlain(agent, 'mkdir tree/mod/.git && echo $((6 * 7))');
+    expect(text).not.toContain('42');
+    expect(existsSync(join(cwd, 'tree/mod/.git'))).toBe(false);
+  });
+});
+
+test('a folder with hooks can contain links to files of the system', async (context) => {
+  const agent = await attackAgent('self', context);
+  agent.write(agent.workspace, repository());
+  mkdirSync(join(agent.workspace, '.git/hooks'));
+  symlinkSync('/bin/true', join(agent.workspace, '.git/hooks/pre-commit'));
+  expect(await runPlain(agent, 'echo $((6 * 7))')).toContain('42');
+});
