@@ -92,7 +92,9 @@ export function bubblewrapArgs(
   const mounts: readonly PlannedMount[] = [
     ...inside
       .filter(({ path }) => exists(view, path))
-      .map(({ path, guard }) => ({ path, shows: guard === 'hidden' ? 'other' : 'itself' }) as const),
+      .map(
+        ({ path, guard }) => ({ path, shows: guard === 'hidden' ? 'other' : 'itself' }) as const,
+      ),
     ...pins.map((path) => ({ path, shows: 'itself' }) as const),
     ...hide.filter(isInRoots).map((path) => ({ path, shows: 'other' }) as const),
   ];

@@ -9,7 +9,11 @@ import {
   type RepositorySearch,
   tooManyRepositories,
 } from '../git/repositories/repository-search.ts';
-import { placesInSettings, userConfigFiles } from '../git/repositories/settings-places.ts';
+import {
+  placesInSettings,
+  userConfigFiles,
+  worktreesOf,
+} from '../git/repositories/settings-places.ts';
 import { gitFolderOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { atRealEntry } from '../workspace/real-folder.ts';
@@ -93,9 +97,10 @@ export function emptySubmodules(
     if (git === undefined) return [];
     const isAbove = !isInside(root, worktree);
     const { submodules = [] } = isAbove ? indexesAbove.read(git) : repositories.readIndex(git);
-    return submodules.map((name) => join(worktree, name));
+    if (submodules.length === 0) return [];
+    return worktreesOf(git, worktree).flatMap((at) => submodules.map((name) => join(at, name)));
   });
-  const places = paths
+  const places = [...new Set(paths)]
     .filter((path) => isBelow(root, path) && entryOf(join(path, '.git')) === undefined)
     .map((path) => (entryOf(path)?.isDirectory() === true ? path : join(path, '.git')));
   if (places.length <= maxEmpty) return places;
@@ -211,9 +216,10 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const common = readCommonFolder(git);
   // A linked worktree uses the settings and hooks of the common folder.
   addNamedFolder(common, at('commondir'), worktree, search);
-  const isInside = search.creates && isFolderInside(git, root);
+  const mayCreate = search.creates && isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
-    if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
+    if (mayCreate && common === undefined && entryOf(at(name)) === undefined)
+      createFolder(at(name));
     found.add(at(name));
   }
   addLinks(at('hooks'), found);
@@ -226,12 +232,22 @@ function addRepository(git: string, worktree: string, search: Search): void {
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   const files = [at('config'), at('config.worktree'), ...userConfigFiles(process.env)];
   const { hooks, included } = placesInSettings(files, [worktree, git]);
+  const ofRoot = [...hooks].find((folder) => isInside(folder, root));
+  if (ofRoot !== undefined) throw insideHooks(root, ofRoot);
   for (const place of [...hooks, ...included]) found.add(place);
   for (const folder of hooks) addLinks(folder, found);
 }
 
-/** The folders of a git folder in which a link can lead to a file that git reads in each repository. */
-const foldersWithLinks = ['.', 'info', 'objects', 'objects/info', 'refs', 'logs'] as const;
+function insideHooks(root: string, hooks: string): SandboxError {
+  const message = `Cannot protect ${hooks}: it contains the hooks of git, and commands may change ${root}, which is a part of it. Work in a folder above, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path: root });
+}
+
+/**
+ * The folders of a git folder in which a link can lead to a file that git reads in each repository, and in which the
+ * guard of the git folder itself does not search for links.
+ */
+const foldersWithLinks = ['objects', 'objects/info', 'objects/pack'] as const;
 
 /** The entries of a bare repository that git uses, and which the sandbox does not guard for all commands. */
 const bareEntries = [

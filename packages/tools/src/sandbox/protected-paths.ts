@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { type Dirent, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { readRegularFileSync } from '../git/read-regular-file.ts';
@@ -202,7 +202,9 @@ class Planner {
       // While the file exists, no command can create a path below it.
       const isGuarded = isLast || !entry.isDirectory();
       this.#add(at, isGuarded ? guard : 'pinned', entry.isDirectory());
-      if (isGuarded && checksLinks) checkHardLinks(at, entry.isDirectory());
+      if (isGuarded && checksLinks)
+        for (const link of linksBelow(at, entry))
+          if (links < maxLinks) this.guard(link, as, links + 1);
       this.#keep(at, isGuarded ? kept : 'pinned');
       if (!entry.isDirectory()) return;
       if (!isLast) this.#keepMode(at, entry);
@@ -338,29 +340,55 @@ const guards: Readonly<Record<GuardReason, GuardKind>> = {
 
 const strength = { pinned: 0, 'read-only': 1, hidden: 2 } as const;
 
-/** Maximum number of files in a guarded folder to check for hard links. */
-const maxChecked = 1000;
+/** Maximum number of entries in a guarded folder to check. */
+const maxChecked = 20_000;
 
 /**
- * Throws if a guarded file has several hard links. A command could change the file through a second name
- * in the workspace.
+ * The folders that are not checked. In `objects`, git finds files by their content, so a changed file is only an error,
+ * and `git clone --local` creates hard links. The links in them are guarded (see `GitPlaces.folders`).
  */
-function checkHardLinks(path: string, isFolder: boolean): void {
-  const paths = isFolder
-    ? readdirSync(path)
-        .slice(0, maxChecked)
-        .map((name) => join(path, name))
-    : [path];
-  const shared = paths.find((file) => {
-    const entry = entryOf(file);
-    return entry?.isFile() === true && entry.nlink > 1;
-  });
-  if (shared === undefined) return;
+const uncheckedName = 'objects';
+
+/**
+ * Returns the links in a guarded folder and in the folders below. Their targets need a guard too. Throws if a file has
+ * several hard links, because a command could change it through its second name in the workspace.
+ */
+function linksBelow(path: string, entry: Stats): readonly string[] {
+  if (entry.isFile()) checkHardLinks(path, entry);
+  if (!entry.isDirectory()) return [];
+  const folders = [path];
+  const links: string[] = [];
+  let left = maxChecked;
+  for (const folder of folders)
+    for (const found of entriesIn(folder)) {
+      if (left-- === 0) throw tooManyEntries(path);
+      const at = `${folder}${sep}${found.name}`;
+      if (found.isSymbolicLink()) links.push(at);
+      else if (found.isDirectory()) found.name !== uncheckedName && folders.push(at);
+      else if (found.isFile()) checkHardLinks(at, entryOf(at));
+    }
+  return links;
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    // The folder was removed, or this user cannot list it.
+    return [];
+  }
+}
+
+function checkHardLinks(path: string, entry: Stats | undefined): void {
+  if (entry === undefined || entry.nlink <= 1) return;
   const why = 'it has several hard links, so a command could change it under another name';
   const advice = 'Replace it by a copy of itself, or switch the sandbox off';
-  throw new SandboxError('cannot_confine', `Cannot protect ${shared}: ${why}. ${advice}`, {
-    path: shared,
-  });
+  throw new SandboxError('cannot_confine', `Cannot protect ${path}: ${why}. ${advice}`, { path });
+}
+
+function tooManyEntries(path: string): SandboxError {
+  const message = `Cannot protect ${path}: it has more than ${maxChecked} files and folders. If it is a git folder, run git pack-refs --all. Otherwise remove files, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path });
 }
 
 /** Maximum size of a file whose content is kept for restoring, in bytes. */

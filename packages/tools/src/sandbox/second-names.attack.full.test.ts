@@ -54,13 +54,20 @@ describe.for(sandboxUsers)('as %s', (user) => {
     ['objects/pack/pack-1.pack', 'pack'],
     ['logs/refs/heads/main', 'log'],
     ['info/inner/attributes', 'attributes'],
-  ] as const)('18.1568: attack: a link at .git/%s leads to the workspace', async ([path, name], context) => {
-    const agent = await attackAgent(user, context);
-    agent.write(agent.workspace, { ...repository(), [name]: 'good', [`.git/${path}/../x`]: '' });
-    symlinkSync(join(agent.workspace, name), join(agent.workspace, '.git', path));
-    await runPlain(agent, `echo evil > ${name}; mv ${name} x; echo evil > ${name}`);
-    expect(read(agent, `.git/${path}`)).toBe('good');
-  });
+  ] as const)(
+    '18.1568: attack: a link at .git/%s leads to the workspace',
+    async ([path, name], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, {
+        ...repository(),
+        [name]: 'good',
+        [join('.git', path, '../x')]: '',
+      });
+      symlinkSync(join(agent.workspace, name), join(agent.workspace, '.git', path));
+      await runPlain(agent, `echo evil > ${name}; mv ${name} x; echo evil > ${name}`);
+      expect(read(agent, `.git/${path}`)).toBe('good');
+    },
+  );
 
   test('18.1568: attack: a file in .git/refs has a second name', async (context) => {
     const agent = await attackAgent(user, context);
@@ -85,9 +92,10 @@ describe.for(sandboxUsers)('as %s', (user) => {
   test('18.1570: attack: a submodule is in a worktree that the settings name', async (context) => {
     const agent = await attackAgent(user, context);
     const { workspace: cwd } = agent;
-    const git = 'git -c user.name=a -c user.email=a@b -c safe.directory=*';
-    const script = `git init -q; ${git} commit -q --allow-empty -m x; ${git} update-index --add --cacheinfo 160000,$(${git} rev-parse HEAD),mod; git config core.worktree ../tree; mkdir -p tree/mod; chown -R --reference=. .`;
-    execFileSync('sh', ['-ec', script], { cwd });
+    const git = 'git -c user.name=a -c user.email=a@b';
+    const script = `git init -q; ${git} commit -q --allow-empty -m x; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),mod; git config core.worktree ../tree; mkdir -p tree/mod; chown -R --reference=. .`;
+    const env = { ...process.env, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory' };
+    execFileSync('sh', ['-ec', script], { cwd, env: { ...env, GIT_CONFIG_VALUE_0: '*' } });
     const text = await runPlain(agent, 'mkdir tree/mod/.git && echo $((6 * 7))');
     expect(text).not.toContain('42');
     expect(existsSync(join(cwd, 'tree/mod/.git'))).toBe(false);

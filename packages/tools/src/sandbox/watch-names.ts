@@ -15,7 +15,12 @@ import { isHarmlessChange } from '../git/git-config.ts';
 import { readRegularFileSync } from '../git/read-regular-file.ts';
 import { isKeptName, moveAway } from '../workspace/kept-names.ts';
 import { atRealEntry, inRealFolder } from '../workspace/real-folder.ts';
-import { type KeptFile, type KeptPlace, maxKeptBytes, type WatchedName } from './protected-paths.ts';
+import {
+  type KeptFile,
+  type KeptPlace,
+  maxKeptBytes,
+  type WatchedName,
+} from './protected-paths.ts';
 
 /** Watches paths while a command runs. */
 export interface NameWatch {

@@ -59,7 +59,6 @@ export async function runCommand(
     // Without a process id, the command did not start, and `exited` rejects with the reason.
     const start = { leader: child.pid ?? 0, exited, admitted, outputEnded: pipe.ended };
     const end = child.pid === undefined ? exited : waitUntilGone(start, options);
-    if (child.pid !== undefined) options.onStart?.();
     const ended = await end.finally(() => gateOf(child, options)?.destroy());
     await pipe.drain();
     if (!(await admitted)) throw replacedError(options);
@@ -76,9 +75,13 @@ export async function runCommand(
 async function admit(
   child: ChildProcess,
   exited: Promise<Exit>,
-  { confined }: CommandOptions,
+  { confined, onStart }: CommandOptions,
 ): Promise<boolean> {
-  if (confined?.check === undefined || child.pid === undefined) return true;
+  if (child.pid === undefined) return true;
+  if (confined?.check === undefined) {
+    onStart?.();
+    return true;
+  }
   const gate = gateOf(child, { confined });
   // The program may have ended, and then nobody reads the byte.
   gate?.on('error', () => {});
@@ -86,8 +89,10 @@ async function admit(
   const onEnd = () => ended.abort();
   exited.then(onEnd, onEnd);
   const isAsPlanned = await confined.check(ended.signal);
-  if (isAsPlanned && gate instanceof Writable) gate.write('1');
-  return isAsPlanned;
+  if (!isAsPlanned) return false;
+  if (gate instanceof Writable) gate.write('1');
+  onStart?.();
+  return true;
 }
 
 /** Returns the pipe on which a confined command waits before it starts. */

@@ -49,6 +49,16 @@ export function placesInSettings(
   return { hooks: new Set(hooks.map(withoutHelpers)), included };
 }
 
+/** Returns the worktree of a git folder, and further worktrees that its settings name. */
+export function worktreesOf(git: string, worktree: string): readonly string[] {
+  const named = ['config', 'config.worktree'].flatMap((name) =>
+    readGitSettings(contentOf(join(git, name)) ?? '')
+      .filter(({ section, key }) => section === 'core' && key === 'worktree')
+      .map(({ value }) => resolve(git, value)),
+  );
+  return [...new Set([worktree, ...named])];
+}
+
 /** Returns the files with the settings of the user and of the system. */
 export function userConfigFiles(
   env: Readonly<Record<string, string | undefined>>,
