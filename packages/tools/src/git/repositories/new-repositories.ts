@@ -84,6 +84,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const earlier = options.earlier ?? earlierState({ ...options, inner });
   const { gitFolders, searched, guarded, seen } = earlier;
   const surveyGit = () => surveyInner(root, searched, inner);
+  const surveyRoot = () => search.surveyInSlices(root, [root]);
   // Only the last check refuses harmless repositories.
   const judging = { ...options, entries: earlier.entries, refusesNew: false };
   const removed: Removed = { renamed: [], failed: [] };
@@ -107,7 +108,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const findAny = async () => {
     const inGit = mayHaveChanged() ? await findInGit() : false;
     if (inGit === true) return true;
-    const all = await search.surveyInSlices(root, [root]);
+    const all = await surveyRoot();
     const risks = await risksOf(all, judging);
     if (risks.length > 0 || isOver) return risks.length > 0;
     const inPackages = await packages.survey(root, all.packages);
@@ -182,9 +183,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
         ...(mayHaveChanged() ? inGit : []),
         async () => {
           const strict = { ...judging, refusesNew };
-          const { all } = await removeNew(strict, removed, () =>
-            search.surveyInSlices(root, [root]),
-          );
+          const { all } = await removeNew(strict, removed, surveyRoot);
           folders = all.packages;
           isComplete &&= all.problem === undefined;
           problems = [...problemOf(all), ...problems];
