@@ -88,9 +88,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   // Only the last check refuses harmless repositories.
   const judging = { ...options, entries: earlier.entries, refusesNew: false };
   const removed: Removed = { renamed: [], failed: [] };
-  const remove = async (risks: readonly Risk[]) => {
-    for (const risk of risks) await removeRisk(root, risk, removed);
-  };
+  const remove = (risks: readonly Risk[]) => removeAll(root, risks, removed);
   const recordsAgain = recordWatch(earlier, remove);
   const innerRisks = async (now: FoundRepositories) =>
     newInnerRisks(now, await seen, guarded, searched);
@@ -109,8 +107,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     const inGit = mayHaveChanged() ? await findInGit() : false;
     if (inGit === true) return true;
     const all = await surveyRoot();
-    const risks = await risksOf(all, judging);
-    if (risks.length > 0 || isOver) return risks.length > 0;
+    const isRisky = (await risksOf(all, judging)).length > 0;
+    if (isRisky || isOver) return isRisky;
     const inPackages = await packages.survey(root, all.packages);
     if ((await risksOf(inPackages, judging)).length > 0) return true;
     return inGit || (all.problem ?? inPackages.problem ?? false);
@@ -200,6 +198,10 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       }
     },
   };
+}
+
+async function removeAll(root: string, risks: readonly Risk[], removed: Removed): Promise<void> {
+  for (const risk of risks) await removeRisk(root, risk, removed);
 }
 
 /** Maximum number of searches. Each search except the last one renames about 2,000 repositories. */
