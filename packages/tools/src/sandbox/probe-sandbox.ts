@@ -24,16 +24,20 @@ export async function probeSandbox(
   const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
   const { program, args, fds, check, finish } = await sandbox.prepare(request);
   try {
-    return await new Promise((resolve) => {
+    return await new Promise((resolve, reject) => {
       const env = { PATH: '/usr/bin:/bin' };
       const gate = check === undefined ? [] : ['pipe'];
       const stdio = ['ignore', 'ignore', 'pipe', ...fds, ...gate] as ('ignore' | 'pipe' | number)[];
       const limits = { timeout: timeoutMs, killSignal: 9 } as const;
       const child = spawn(program, args, { env, cwd: '/', stdio, ...limits });
-      // No other command can replace a path of this one, so nothing needs a check.
-      const waiting = gate.length > 0 ? child.stdio.at(-1) : undefined;
+      const ended = new AbortController();
+      child.once('close', () => ended.abort());
+      const waiting = child.stdio.at(-1);
       waiting?.on('error', () => {});
-      if (waiting instanceof Writable) waiting.write('1');
+      check?.(ended.signal).then((isAsPlanned) => {
+        if (isAsPlanned && waiting instanceof Writable) waiting.write('1');
+        else child.kill(9);
+      }, reject);
       const said: Buffer[] = [];
       child.stderr?.on(
         'data',
