@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { InMemoryResponseCacheStore } from '@modelcontextprotocol/client';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { childEnv } from '../../../core/src/testing/runs.ts';
 import { call, McpConnections } from '../testing/mcp-connections.ts';
 
@@ -91,6 +92,14 @@ describe.each(revisions)('with a server of a %s revision,', (revision) => {
     const { text } = await call(connected, 'read_resource', { uri: 'a:b' });
     expect(text.split('[resource').length).toBe(1_001);
     expect((await connected.getPrompt('a')).split('\n\n').length).toBeLessThanOrEqual(1_001);
+  });
+
+  test('18.1531: attack: a server asks this client to keep many large resources', async () => {
+    using kept = vi.spyOn(InMemoryResponseCacheStore.prototype, 'set');
+    const contents = `[{"uri":"a:b","mimeType":"text/html;profile=mcp-app","text":"${'a'.repeat(100_000)}"}]`;
+    const connected = await connect(revision, () => `{"ttlMs":86400000,"contents":${contents}}`);
+    for (let at = 0; at < 5; at++) await call(connected, 'read_resource', { uri: `a:${at}` });
+    expect(kept.mock.calls.map(([{ method }]) => method)).not.toContain('resources/read');
   });
 
   test('18.1406: attack: eight long results at once leave turns for other work', async () => {

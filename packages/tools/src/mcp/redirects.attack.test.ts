@@ -55,3 +55,37 @@ test('attack: redirects without an end are an error', async () => {
   await expect(connections.connect({ name: 'given', http })).rejects.toThrow(/HTTP 30\d/);
   expect(server.requests.length).toBeLessThan(50);
 });
+
+/** A body without an end. */
+function endlessBody() {
+  const sent = { chunks: 0 };
+  const body = new ReadableStream({
+    pull: (controller) => {
+      // A client without a limit must not fill the memory of the test.
+      if (++sent.chunks > 1_000) controller.close();
+      else controller.enqueue(new Uint8Array(1_000));
+    },
+  });
+  return { body, sent };
+}
+
+test.for([
+  [302, 'http://other.example/mcp'],
+  [307, '/next'],
+  [300, undefined],
+] as const)(
+  '18.1530: attack: the answer with status %i has a body without an end',
+  async ([status, location]) => {
+    const sent: { chunks: number }[] = [];
+    const fetch = async () => {
+      const { body, sent: count } = endlessBody();
+      sent.push(count);
+      return new Response(body, { status, headers: location === undefined ? {} : { location } });
+    };
+    const http = { url: 'http://localhost/mcp', fetch };
+    const connecting = connections.connect({ name: 'given', http }, { maxMessageBytes: 10_000 });
+    await expect(connecting).rejects.toThrow();
+    expect(sent.length).toBeGreaterThan(0);
+    for (const { chunks } of sent) expect(chunks).toBeLessThan(20);
+  },
+);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { Client, Tool as RemoteTool, RequestOptions } from '@modelcontextprotocol/client';
+import { requestResource } from './resource-tools.ts';
 
 /** The media type of an app. */
 export const appType = 'text/html;profile=mcp-app';
@@ -44,8 +45,7 @@ export async function readApp(
   options: RequestOptions,
   maxBytes: number,
 ): Promise<AppDocument> {
-  const fresh = { ...options, cacheMode: 'refresh' } as const;
-  const { contents } = await client.readResource({ uri }, fresh);
+  const { contents } = await requestResource(client, uri, options);
   const content = contents.find((one) => one.uri === uri) ?? contents[0];
   if (content === undefined) throw new Error('the resource is empty');
   const type = (content.mimeType ?? '').replaceAll(/\s/g, '').toLowerCase();
@@ -56,7 +56,7 @@ export async function readApp(
       : Uint8Array.from(Buffer.from(content.blob, 'base64'));
   if (html.length > maxBytes)
     throw new Error(`it has ${html.length} bytes, more than ${maxBytes} (maxAppBytes)`);
-  const declared = uiOf(content._meta) ?? (await listedMeta(client, uri, fresh));
+  const declared = uiOf(content._meta) ?? (await listedMeta(client, uri, options));
   const { csp, prefersBorder } = declared ?? {};
   const domains = domainsOf(csp);
   return {
@@ -68,7 +68,8 @@ export async function readApp(
 
 /** Returns the metadata of an app in the list of resources. Some servers declare it only there. */
 async function listedMeta(client: Client, uri: string, options: RequestOptions) {
-  const listed = await client.listResources(undefined, options).catch(() => undefined);
+  const fresh = { ...options, cacheMode: 'refresh' } as const;
+  const listed = await client.listResources(undefined, fresh).catch(() => undefined);
   return uiOf(listed?.resources.find((one) => one.uri === uri)?._meta);
 }
 

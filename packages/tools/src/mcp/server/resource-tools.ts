@@ -1,5 +1,10 @@
 import type { JsonObject } from '@millrace/core';
-import type { Client, Tool as RemoteTool, RequestOptions } from '@modelcontextprotocol/client';
+import type {
+  Client,
+  ReadResourceResult,
+  Tool as RemoteTool,
+  RequestOptions,
+} from '@modelcontextprotocol/client';
 import { clip } from '../transport/error-text.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
@@ -82,6 +87,18 @@ function lineOf(uri: string, { title, name, description, mimeType }: Described):
   return clip([uri, ...about].join(' · ').replaceAll(/\s+/g, ' '), maxLineLength);
 }
 
+/**
+ * Reads a resource. `client.readResource` keeps up to 512 results of any size for as long as the server wants, and this
+ * client never uses a kept result.
+ */
+export function requestResource(
+  client: Client,
+  uri: string,
+  options: RequestOptions,
+): Promise<ReadResourceResult> {
+  return client.request({ method: 'resources/read', params: { uri } }, options);
+}
+
 async function readResource(
   client: Client,
   { uri }: JsonObject,
@@ -89,7 +106,7 @@ async function readResource(
 ): Promise<CallResult> {
   if (typeof uri !== 'string' || uri === '')
     return { content: [{ type: 'text', text: 'The argument uri is missing' }], isError: true };
-  const { contents } = await client.readResource({ uri }, { ...options, cacheMode: 'refresh' });
+  const { contents } = await requestResource(client, uri, options);
   return callResult.parse({
     content: contents.map((resource) => ({ type: 'resource', resource })),
   });

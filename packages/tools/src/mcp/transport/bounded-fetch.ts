@@ -23,8 +23,7 @@ export function boundedFetch(
   return async (url, init) => {
     const response = await fetch(url, init);
     const { body, headers, status, statusText } = response;
-    // The body of a redirect is not read.
-    if (body === null || (status >= 300 && status < 400)) return response;
+    if (body === null) return response;
     const isStream =
       headers.get('content-type')?.startsWith('text/event-stream') === true &&
       isReadByEvent(response, init);
