@@ -63,7 +63,7 @@ export {
   type RetryAdvice,
 } from './contract/provider-error.ts';
 export type { UploadOptions, Uploads } from './contract/uploads.ts';
-export { redact as redactKeys } from './errors/redact.ts';
+export { redact as redactKeys, redactStart } from './errors/redact.ts';
 export { agentSecretsOf, Redactor } from './errors/redactor.ts';
 export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';

@@ -2,8 +2,18 @@ import { formLimits, type JsonValue } from '@millrace/core';
 
 const clippedText = '\n[shortened: the agent will do more than this text shows]';
 
+const maxNameLength = 200;
+/** Maximum length of the text of a question. The form also names the remote agent. */
+export const maxQuestionLength: number = formLimits.messageLength - maxNameLength - 50;
+
+/** Returns the text of a form: the name of the remote agent, and then its question. */
+export function namedQuestion(agent: string, text: string): string {
+  // The text could otherwise pretend to be a question of this program.
+  return `The remote agent ${agent.slice(0, maxNameLength)} asks:\n\n${questionText(text)}`;
+}
+
 /** Returns the text of a question. A text that is too long for a form ends with a mark. */
-export function questionText(text: string, maxLength: number = formLimits.messageLength): string {
+export function questionText(text: string, maxLength: number = maxQuestionLength): string {
   if (text.length <= maxLength) return text.toWellFormed();
   return `${text.slice(0, maxLength - clippedText.length).toWellFormed()}${clippedText}`;
 }
@@ -19,7 +29,7 @@ export function withCall(
 ): string {
   const about = `${call.name} ${JSON.stringify(call.input)}`;
   if (message.includes(about)) return questionText(message);
-  const limit = formLimits.messageLength - 1;
+  const limit = maxQuestionLength - 1;
   const shown = questionText(about, Math.max(Math.floor(limit / 2), limit - message.length));
   return `${questionText(message, limit - shown.length)}\n${shown}`;
 }

@@ -1,8 +1,8 @@
-import { Redactor, redactKeys } from '@millrace/providers';
+import { Redactor, redactStart } from '@millrace/providers';
 import type { RemoteEvent, RemotePeer } from './contract.ts';
 
 /** Maximum length of an error text that is read. Keys are removed before the text is cut to its final length. */
-const maxProblemLength = 20_000;
+export const maxProblemLength = 20_000;
 
 /**
  * Yields the events of a remote agent without the secrets of the connection. Only texts, and the results of
@@ -14,7 +14,7 @@ export async function* redactedEvents(
   { secrets = [] }: RemotePeer,
 ): AsyncGenerator<RemoteEvent> {
   const redactor = new Redactor(secrets);
-  const problemWithout = (text: string) => redactKeys(text.slice(0, maxProblemLength), secrets);
+  const problemWithout = (text: string) => redactStart(text, secrets, maxProblemLength);
   try {
     for await (const event of events) {
       if (event.type !== 'end') yield redacted(event, redactor);

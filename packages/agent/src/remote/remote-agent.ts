@@ -13,7 +13,7 @@ import type { Guardrail } from '../contract/guardrail.ts';
 import type { Tool } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import type { RemoteEvent, RemotePeer } from './contract.ts';
+import type { RemoteEvent, RemotePeer, RemoteRequest } from './contract.ts';
 import { redactedEvents } from './redacted-events.ts';
 import { RemoteTurn } from './remote-turn.ts';
 import { memoryPart, StepWriter } from './step-writer.ts';
@@ -37,7 +37,13 @@ export type RemoteAgentOptions = Pick<
  */
 export function remoteAgent(peer: RemotePeer, options: RemoteAgentOptions = {}): Agent {
   const turns = new Map<string, RemoteTurn>();
-  const stream: Stream = (request, context) => streamStep(peer, turns, request, context);
+  const start: StartTurn = (request, signal) =>
+    new RemoteTurn(
+      (stop) => redactedEvents(peer.send({ ...request, signal: stop }), peer),
+      signal,
+      options.name ?? peer.name,
+    );
+  const stream: Stream = (request, context) => streamStep(peer, { start, turns }, request, context);
   // The signal of `createProvider` also aborts at the end of a step. A turn needs the signal of the run.
   const provider = { ...createProvider(peer.protocol, peer.name, stream), stream };
   // A step cannot be sent again, because the remote agent has already worked.
@@ -92,9 +98,20 @@ const anyInput: StandardSchemaV1<JsonValue> & StandardJSONSchemaV1<JsonValue> = 
   },
 };
 
+type StartTurn = (
+  request: Omit<RemoteRequest, 'signal'>,
+  signal: AbortSignal | undefined,
+) => RemoteTurn;
+
+interface Turns {
+  readonly start: StartTurn;
+  /** The open turns, by session. */
+  readonly turns: Map<string, RemoteTurn>;
+}
+
 async function* streamStep(
   peer: RemotePeer,
-  turns: Map<string, RemoteTurn>,
+  { start: startTurn, turns }: Turns,
   { items }: ModelRequest,
   { item, ids, session = '', signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
@@ -103,11 +120,7 @@ async function* streamStep(
   const writer = new StepWriter({ itemId, turn: number, attempt, ids }, peer, memory);
   const fresh = newMessages(items);
   const start = (message: readonly Item[]): RemoteTurn => {
-    const request = { session, items, message, memory };
-    const started = new RemoteTurn(
-      (stop) => redactedEvents(peer.send({ ...request, signal: stop }), peer),
-      signal,
-    );
+    const started = startTurn({ session, items, message, memory }, signal);
     turns.set(session, started);
     const forget = () => turns.get(session) === started && turns.delete(session);
     signal?.addEventListener('abort', forget, { once: true });

@@ -2,7 +2,7 @@ import type { Item } from '@millrace/core';
 import type { ToolContext, ToolOutput } from '../contract/tool.ts';
 import { nextRound } from '../replay/playback.ts';
 import type { RemoteEvent } from './contract.ts';
-import { withCall } from './question-text.ts';
+import { namedQuestion, withCall } from './question-text.ts';
 
 type Question = Extract<RemoteEvent, { readonly type: 'question' }>;
 type Result = Extract<RemoteEvent, { readonly type: 'result' }>;
@@ -54,12 +54,16 @@ export class RemoteTurn {
   calls: ReadonlySet<string> = new Set();
   /** The messages that arrived meanwhile. The remote agent gets them after this turn. */
   readonly later: Item[] = [];
+  /** The name of the remote agent, for its questions. */
+  readonly #name: string;
 
   /** The signal of the run. The remote agent stops when the run is stopped, and when the run ends. */
   constructor(
     start: (signal: AbortSignal) => AsyncIterable<RemoteEvent>,
     run: AbortSignal | undefined,
+    name: string,
   ) {
+    this.#name = name;
     run?.addEventListener('abort', () => this.stop(), { once: true });
     if (run?.aborted) this.stop();
     else void this.#read(start);
@@ -259,14 +263,14 @@ export class RemoteTurn {
   }
 
   /**
-   * Returns a question in the form in which the call `id` asks it. If the question is about another call, its
-   * message names that call and the input of that call.
+   * Returns a question in the form in which the call `id` asks it. Its message names the remote agent. If the question
+   * is about another call, the message also names that call and the input of that call.
    */
   #shown(question: Question, id: string): Question {
     const { call, form } = question;
     const about = call === undefined || call === id ? undefined : this.#made.get(call);
-    if (about === undefined) return question;
-    return { ...question, form: { ...form, message: withCall(form.message, about) } };
+    const text = about === undefined ? form.message : withCall(form.message, about);
+    return { ...question, form: { ...form, message: namedQuestion(this.#name, text) } };
   }
 }
 
@@ -278,6 +282,8 @@ function lengthOf(event: RemoteEvent): number {
       return event.text.length;
     case 'call':
       return JSON.stringify(event.input).length;
+    case 'question':
+      return event.form.message.length;
     case 'memory':
       return JSON.stringify(event.value).length;
     default:

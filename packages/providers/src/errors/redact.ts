@@ -16,6 +16,20 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, replaceMatch), known);
 }
 
+/**
+ * Removes API keys from the start of a text, which has at most `maxLength` characters. The cut can leave a part of a
+ * key, which no search finds, so the result of a longer text has none of its last characters.
+ */
+export function redactStart(text: string, secrets: readonly string[], maxLength: number): string {
+  if (text.length <= maxLength) return redact(text, secrets);
+  const lengths = secrets.flatMap(formsOfSecret).map(({ length }) => length);
+  const clean = redact(text.slice(0, maxLength), secrets);
+  // A part of a secret is not replaced, so it is still at the end. A key of a known form is one word.
+  let end = Math.max(0, clean.length - Math.max(1, ...lengths));
+  while (end > 0 && /[^\s\]]/.test(clean.charAt(end - 1))) end--;
+  return clean.slice(0, end);
+}
+
 function replaceSecret(text: string, form: string): string {
   if (form.length >= minSecretLength) return text.replaceAll(form, '[redacted]');
   if (form.length < minStandaloneLength) return text;

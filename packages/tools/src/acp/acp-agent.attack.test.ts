@@ -99,7 +99,7 @@ test.each([
     const { agent, next } = open({ args: [hostile] });
     const run = agent.run(prompt, { session });
     const { from } = await next(1);
-    expect(from?.form?.message).toBe(`The agent asks for permission: ${described}`);
+    expect(from?.form?.message).toContain(`asks:\n\nThe agent asks for permission: ${described}`);
     run.abort();
     await run.result;
   },

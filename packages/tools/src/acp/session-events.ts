@@ -169,13 +169,13 @@ export interface PermissionForm {
 
 /**
  * Converts a permission request about a call. The message contains what the agent last said about the call,
- * because the session may have an earlier input. Throws if the request has no options.
+ * because the session may have an earlier input. `remoteAgent` shortens it. Throws if the request has no options.
  */
 export function permissionForm({ toolCall, options }: JsonObject): PermissionForm {
   const offered = (Array.isArray(options) ? options : []).flatMap((option) => {
     const [id, kind] = [textIn(option, 'optionId'), textIn(option, 'kind')];
     const name = textIn(option, 'name') ?? id ?? '';
-    return id === undefined ? [] : [{ id, kind, name: name.slice(0, formLimits.titleLength) }];
+    return id === undefined ? [] : [{ id, kind, name: shortName(name) }];
   });
   const limited = offered.slice(0, formLimits.options);
   if (limited.length === 0) throw new Error('The permission request has no options');
@@ -187,9 +187,7 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
   const content = outputOf({ content: about['content'] ?? null });
   const isKnown = hasInput(about) || content !== '';
   const details = [title, input, content, isKnown ? '' : unknownInput];
-  const message = clipped(
-    `The agent asks for permission: ${details.filter((text) => text !== '').join('\n')}`,
-  );
+  const message = `The agent asks for permission: ${details.filter((text) => text !== '').join('\n')}`;
   const choices = limited.map(({ id, name }) => ({ const: id, title: name }));
   const selected = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
   const cancelled = { outcome: { outcome: 'cancelled' } };
@@ -216,12 +214,11 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
 }
 
 const unknownInput = 'The agent has not sent the input of this call.';
-const clippedText = '\n[shortened: the agent will do more than this text shows]';
 
-function clipped(text: string): string {
-  if (text.length <= formLimits.messageLength) return text.toWellFormed();
-  const length = formLimits.messageLength - clippedText.length;
-  return `${text.slice(0, length).toWellFormed()}${clippedText}`;
+/** Cuts the name of an option before a word, because keys are removed later. A part of a key could remain. */
+function shortName(name: string): string {
+  if (name.length <= formLimits.titleLength) return name;
+  return `${name.slice(0, formLimits.titleLength - 1).replace(/\S*$/, '')}…`;
 }
 
 /** Returns a field of an object, if it is a text. */

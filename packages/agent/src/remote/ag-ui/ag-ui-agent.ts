@@ -6,7 +6,7 @@ import {
   type JsonValue,
   readForm,
 } from '@millrace/core';
-import { agentSecretsOf } from '@millrace/providers';
+import { agentSecretsOf, Redactor } from '@millrace/providers';
 import type { Agent } from '../../contract/agent.ts';
 import { AgentError } from '../../contract/agent-error.ts';
 import type { FormAnswer } from '../../contract/tool.ts';
@@ -63,9 +63,11 @@ export function agUiAgent(options: AgUiAgentOptions): Agent {
     ...{ url, headers, idleTimeoutMs },
     fetch: send ?? ((input, init) => fetch(input, init)),
   };
-  const remote = { connection, forwardedProps, cancelled: new CancelledInterrupts(connection) };
+  const secrets = agentSecretsOf({ url, headers });
+  const cancelled = new CancelledInterrupts(connection);
+  const remote = { connection, forwardedProps, cancelled, redactor: new Redactor(secrets) };
   const peer: RemotePeer = {
-    ...{ protocol: 'ag-ui', name: host, secrets: agentSecretsOf({ url, headers }) },
+    ...{ protocol: 'ag-ui', name: host, secrets },
     send: (request) => sendRun(remote, request),
   };
   return remoteAgent(peer, rest);
@@ -78,10 +80,12 @@ interface RemoteAgUi {
   readonly connection: AgUiConnection;
   readonly forwardedProps: JsonValue | undefined;
   readonly cancelled: CancelledInterrupts;
+  /** Removes secrets from a question before it is shortened. */
+  readonly redactor: Redactor;
 }
 
 async function* sendRun(
-  { connection, forwardedProps, cancelled }: RemoteAgUi,
+  { connection, forwardedProps, cancelled, redactor }: RemoteAgUi,
   { session: threadId, items, memory, signal }: RemoteRequest,
 ): AsyncGenerator<RemoteEvent> {
   const messages = messagesOf(items, callsOf(items));
@@ -111,7 +115,7 @@ async function* sendRun(
       }
       open = end.interrupts.flatMap((interrupt) => textIn(interrupt, 'id') ?? []);
       if (end.interrupts.length === 0) return yield { type: 'end', stop: end.stop };
-      resume = yield* askAll(end.interrupts, reader);
+      resume = yield* askAll(end.interrupts, reader, redactor);
       signal.throwIfAborted();
       yield reader.next();
     }
@@ -125,12 +129,13 @@ async function* sendRun(
 async function* askAll(
   interrupts: readonly JsonObject[],
   reader: RunReader,
+  redactor: Redactor,
 ): AsyncGenerator<RemoteEvent, readonly JsonObject[]> {
   const answers: Promise<JsonObject>[] = [];
   for (const interrupt of interrupts) {
     const { promise, resolve } = Promise.withResolvers<FormAnswer>();
     const call = textIn(interrupt, 'toolCallId');
-    const form = formOf(interrupt, reader.madeCall(call));
+    const form = formOf(redactor.json(interrupt), redactor.json(reader.madeCall(call)));
     answers.push(promise.then((answer) => entryOf(interrupt, form, answer)));
     if (form.refusal === undefined) {
       yield { type: 'question', call, form: form.question, answer: resolve };

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { IdleLimit, readSseData } from '@millrace/providers';
+import { maxProblemLength } from '../redacted-events.ts';
 
 /** The address of an agent of AG-UI, and the settings of requests to it. */
 export interface AgUiConnection {
@@ -43,18 +44,18 @@ export async function* runEvents(
   }
 }
 
-/** Maximum length of the body of a refusal. Keys are removed before the text gets its final length. */
-const maxRefusalLength = 10_000;
-
-/** Returns the status and the start of the body of a refused request. */
+/**
+ * Returns the status and the start of the body of a refused request. The start is not cut here, because a cut can leave a
+ * part of a key: `redactedEvents` cuts the text.
+ */
 async function refusal(response: Response): Promise<string> {
   let text = '';
   const decoder = new TextDecoder();
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes, { stream: true });
-    if (text.length > maxRefusalLength) break;
+    if (text.length > maxProblemLength) break;
   }
-  return `HTTP status ${response.status}. ${text.slice(0, maxRefusalLength)}`.trim();
+  return `HTTP status ${response.status}. ${text}`.trim();
 }
 
 /** Returns a field of an object, if it is a text. */

@@ -109,7 +109,10 @@ test('attack 18.397: a question about a call that does not run yet shows the inp
   const { agent, question } = open(url, { limits: { maxParallelTools: 1 } });
   const run = agent.run('Go', { session });
   const { id, call, message } = await question();
-  expect([call, message]).toEqual(['a', 'May I?\nbash {"command":"rm"}']);
+  expect([call, message]).toEqual([
+    'a',
+    expect.stringMatching(/asks:\n\nMay I\?\nbash \{"command":"rm"\}$/),
+  ]);
   await agent.deny(session, id);
   await run.result;
 });
@@ -241,7 +244,7 @@ test('attack 18.401: a question that is too long says so', async () => {
   const run = agent.run('Go', { session });
   const { id, message } = await question();
   expect(message).toMatch(
-    /^a+\n\[shortened: the agent will do more than this text shows\]\nask \{\}$/,
+    /asks:\n\na+\n\[shortened: the agent will do more than this text shows\]\nask \{\}$/,
   );
   expect(message.length).toBeLessThanOrEqual(8000);
   await agent.deny(session, id);

@@ -114,11 +114,13 @@ test('24.2: interrupts of a remote agent are questions of our session, and the a
   await expect.poll(async () => (await questions()).length).toBe(1);
   const [first = expect.fail()] = await questions();
   expect([first.from?.form?.message, first.name]).toEqual([
-    'Refund?\nrefund {"order":7}',
+    `The remote agent ${new URL(url).host} asks:\n\nRefund?\nrefund {"order":7}`,
     'refund',
   ]);
   await agent.approve(session, first.toolCallId, { input: { approved: true } });
-  await expect.poll(async () => (await questions())[0]?.from?.form?.message).toBe('Which account?');
+  await expect
+    .poll(async () => (await questions())[0]?.from?.form?.message)
+    .toMatch(/\nWhich account\?$/);
   const [second = expect.fail()] = await questions();
   await agent.approve(session, second.toolCallId, { input: { answer: 'savings' } });
   expect((await run.result).text).toBe('Done.');

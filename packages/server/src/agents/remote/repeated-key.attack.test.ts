@@ -180,6 +180,51 @@ test.each<[string, readonly JsonObject[]]>([
   }
 });
 
+const longToken = `7f3a9c${'abcdefghij'.repeat(30)}`;
+const longHeaders = { authorization: `Bearer ${longToken}` };
+
+test.each(['a refusal', 'an error event'])(
+  '18.1532: attack: an agent of AG-UI repeats a long token in %s, so that the text is cut inside of the token',
+  async (kind) => {
+    for (let before = 0; before < 300; before += 30) {
+      const text = `${'x'.repeat(before)}${longToken.repeat(200)}`;
+      const fetch = async () =>
+        kind === 'a refusal'
+          ? new Response(text, { status: 403 })
+          : sse({ type: 'RUN_STARTED', ...run }, { type: 'RUN_ERROR', message: text, code: 'x' });
+      const log = memoryLog();
+      const url = 'https://agents.example/x';
+      const agent = agUiAgent({ url, headers: longHeaders, fetch, log });
+      const { error } = await agent.run('Hello', { session }).result;
+      const { records } = await log.read(session);
+      const shown = JSON.stringify([error?.message, records]);
+      expect(shown).toContain('[redacted]');
+      expect([before, shown.match(/7f3a9c\w*/)?.[0]]).toEqual([before, undefined]);
+    }
+  },
+);
+
+test('18.1533: attack: an agent of AG-UI repeats the token in a long question, which is cut inside of the token', async () => {
+  for (const before of [7_400, 7_600, 7_800, 7_900]) {
+    const message = `${'x'.repeat(before)}${longToken}${'y'.repeat(9_000)}`;
+    const question = {
+      ...interrupted(),
+      outcome: { type: 'interrupt', interrupts: [{ id: 'i-1', message }] },
+    };
+    const fetch = async () => sse({ type: 'RUN_STARTED', ...run }, question);
+    const log = memoryLog();
+    const url = 'https://agents.example/x';
+    const running = agUiAgent({ url, headers: longHeaders, fetch, log }).run('Hello', { session });
+    const asked = async () =>
+      (await log.read(session)).records.find(({ fact }) => fact?.type === 'approval_asked');
+    await expect.poll(asked).toBeDefined();
+    running.abort();
+    await running.result;
+    const shown = JSON.stringify((await log.read(session)).records);
+    expect([before, shown.match(/7f3a9c\w*/)?.[0]]).toEqual([before, undefined]);
+  }
+});
+
 function interrupted(): JsonObject {
   const responseSchema = { type: 'object', properties: { why: { type: 'string', title: 'Why' } } };
   const interrupt = { id: 'i-1', toolCallId: 'c-1', message: 'May I?', responseSchema };
