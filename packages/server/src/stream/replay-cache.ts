@@ -1,5 +1,6 @@
 import type { Clock } from '@millrace/log';
-import { ReadQueue } from '../http/replies/reply-turns.ts';
+import { ReaderTurns } from '@millrace/providers';
+import { CallerQueues } from '../http/replies/reply-turns.ts';
 import type { FrameChunk } from './frames/frame-chunk.ts';
 
 /**
@@ -8,17 +9,55 @@ import type { FrameChunk } from './frames/frame-chunk.ts';
  */
 const cacheMs = 2_000;
 
+/** Creates a chunk. It waits for its turns. */
+type CreateChunk = (turns: ReaderTurns) => Promise<FrameChunk | undefined>;
+
+/** A chunk that several callers can wait for. It is created in the turns of all of them. */
+class PendingChunk {
+  readonly created: Promise<FrameChunk | undefined>;
+  readonly #callers: Set<string>;
+  readonly #turns: ReaderTurns;
+  readonly #queues: CallerQueues;
+  readonly #started = Promise.withResolvers<void>();
+  readonly #create: CreateChunk;
+
+  constructor(caller: string, queues: CallerQueues, create: CreateChunk) {
+    this.#callers = new Set([caller]);
+    this.#turns = new ReaderTurns(caller);
+    this.#queues = queues;
+    this.#create = create;
+    this.created = this.#started.promise.then(() => this.#create(this.#turns));
+    this.#queue(caller);
+  }
+
+  join(caller: string): void {
+    if (this.#callers.has(caller)) return;
+    this.#callers.add(caller);
+    this.#turns.join(caller);
+    this.#queue(caller);
+  }
+
+  /** Starts the creation when it is the turn of the first caller. */
+  #queue(caller: string): void {
+    const start = () => {
+      this.#started.resolve();
+      return this.created;
+    };
+    this.#queues.run(caller, start).catch(() => {});
+  }
+}
+
 /**
  * Caches replayed chunks for a short time. If many clients reconnect at the same time, for example after a
  * restart, each chunk is read and encoded only once.
  */
 export class ReplayCache {
   readonly #maxBytes: number;
-  readonly #pending = new Map<string, Promise<FrameChunk | undefined>>();
+  readonly #pending = new Map<string, PendingChunk>();
   /** The cached chunks. The oldest chunk is the first entry. */
   readonly #chunks = new Map<string, FrameChunk>();
   #bytes = 0;
-  readonly #creations = new ReadQueue();
+  readonly #creations = new CallerQueues();
   readonly #clock: Clock;
   #stopClearing: (() => void) | undefined;
 
@@ -31,23 +70,27 @@ export class ReplayCache {
     return this.#bytes;
   }
 
-  get(key: string, create: () => Promise<FrameChunk | undefined>): Promise<FrameChunk | undefined> {
+  /** Returns the chunk with this key. `caller` names the client that needs it. */
+  get(key: string, caller: string, create: CreateChunk): Promise<FrameChunk | undefined> {
     const cached = this.#chunks.get(key);
     if (cached !== undefined) return Promise.resolve(cached);
     const pending = this.#pending.get(key);
-    if (pending !== undefined) return pending;
-    // The chunks are created one after the other, so that the readers of one session do not delay those of others.
-    const created = this.#creations
-      .run(create)
+    if (pending !== undefined) {
+      pending.join(caller);
+      return pending.created;
+    }
+    // The chunks of one caller are created one after the other, so that its streams do not delay those of others.
+    const added = new PendingChunk(caller, this.#creations, create);
+    this.#pending.set(key, added);
+    const isCurrent = () => this.#pending.get(key) === added;
+    return added.created
       .then((chunk) => {
-        if (this.#pending.get(key) === created && chunk !== undefined) this.#store(key, chunk);
+        if (isCurrent() && chunk !== undefined) this.#store(key, chunk);
         return chunk;
       })
       .finally(() => {
-        if (this.#pending.get(key) === created) this.#pending.delete(key);
+        if (isCurrent()) this.#pending.delete(key);
       });
-    this.#pending.set(key, created);
-    return created;
   }
 
   clear(): void {

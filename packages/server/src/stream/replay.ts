@@ -1,5 +1,5 @@
 import { type Batch, type FoldState, isCut, type LogRecord } from '@millrace/core';
-import { ReaderTurns } from '@millrace/providers';
+import type { ReaderTurns } from '@millrace/providers';
 import type { FrameView } from '../contract/stream.ts';
 import { mergeAdjacent } from './exact-batch.ts';
 import { type Cursor, cursorId, idEndOf } from './frames/cursor.ts';
@@ -24,11 +24,13 @@ export async function replayLog(
   source: ReplaySource,
   view: FrameView,
   { cursor, through }: { readonly cursor: Cursor; readonly through: number },
+  turns: ReaderTurns,
 ): Promise<FrameChunk | undefined> {
   const { history, states, incarnation } = source;
   const { version } = states;
   const { offset, k } = cursor;
   const seen = k === undefined ? offset : offset - 1;
+  await turns.next();
   // A view that encodes complete batches does not need a state.
   const state =
     view.batch === undefined
@@ -40,7 +42,7 @@ export async function replayLog(
   const skip = k === undefined ? undefined : { offset, id: cursorId(cursor) };
   const range = { seen: records.filter(isSeen), later: records.filter((one) => !isSeen(one)) };
   const idEnd = idEndOf(incarnation);
-  return replay(source, view, { version, state, ...range, after: seen, end, skip, idEnd });
+  return replay(source, view, { version, state, ...range, after: seen, end, skip, idEnd }, turns);
 }
 
 /**
@@ -51,45 +53,53 @@ export async function replaySettled(
   source: ReplaySource,
   view: FrameView,
   { after, through }: { readonly after: number; readonly through: number },
+  turns: ReaderTurns,
 ): Promise<FrameChunk> {
   const { version } = source.states;
+  await turns.next();
   const { base: state, records, end }: SettledPage = await source.pages.read(after, through);
   const isSeen = ({ offset }: LogRecord) => offset <= after;
   const range = { seen: records.filter(isSeen), later: records.filter((one) => !isSeen(one)) };
   const idEnd = idEndOf(source.incarnation);
-  return replay(source, view, { version, state, ...range, after, end, idEnd });
+  return replay(source, view, { version, state, ...range, after, end, idEnd }, turns);
 }
 
 /**
  * Returns whether an offset lies between the deltas of a finished turn. A client at this offset that has read
  * snapshots of turns may not have received all records before the offset.
  */
-export async function isInFinishedTurn(source: ReplaySource, offset: number): Promise<boolean> {
+export async function isInFinishedTurn(
+  source: ReplaySource,
+  offset: number,
+  turns: ReaderTurns,
+): Promise<boolean> {
   const { log, session, incarnation, history, states } = source;
   const { through } = history.state;
   if (offset === 0 || offset >= through) return false;
+  await turns.next();
   const { through: start } = await states.before(offset, { isTurnOver: true });
-  const turns = new Map<number, { readonly first: number; last: number; isOver: boolean }>();
+  const found = new Map<number, { readonly first: number; last: number; isOver: boolean }>();
   const add = ({ turn, offset: at, delta, fact }: LogRecord) => {
     const isOver = fact?.type === 'snapshot';
     const first = isOver ? fact.covers[0] : at;
-    const known = turns.get(turn);
+    const known = found.get(turn);
     if (known !== undefined && fact?.type === 'turn_finished') known.isOver = true;
     if (delta === undefined && !isOver) return;
     // An edit can retract a part after the turn has finished. This record does not belong to the finished
     // turn.
     if (known === undefined && turn > 0 && first <= offset)
-      turns.set(turn, { first, last: at, isOver });
+      found.set(turn, { first, last: at, isOver });
     else if (known?.isOver === false) known.last = at;
   };
-  const isOpen = () => [...turns.values()].some(({ isOver }) => !isOver);
+  const isOpen = () => [...found.values()].some(({ isOver }) => !isOver);
   for (let cursor = start; cursor < through && (cursor <= offset || isOpen()); ) {
     const page = await log.read(session, { from: cursor, incarnation, maxBytes: pageLength });
     for (const record of page.records) if (record.offset <= through) add(record);
     if (page.through <= cursor) break;
     cursor = page.through;
+    await turns.next();
   }
-  return [...turns.values()].some(
+  return [...found.values()].some(
     ({ first, last, isOver }) => isOver && first <= offset && offset < last,
   );
 }
@@ -111,12 +121,12 @@ async function replay(
   { states }: ReplaySource,
   view: FrameView,
   input: ReplayInput,
+  turns: ReaderTurns,
 ): Promise<FrameChunk> {
   const { version, later, after, end, state } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
-  const turns = new ReaderTurns();
   // The replay starts in a turn of the event loop in which no other replay continues.
-  await turns.count(Number.POSITIVE_INFINITY);
+  await turns.next();
   if (view.batch !== undefined) return encodeChunk(batch, view.batch(batch), input.idEnd);
   if (state === undefined) return { after, through: end, bytes: Buffer.alloc(0) };
   const folder = new RunFolder(state);

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch, LogRecord, SessionId } from '@millrace/core';
 import { type Clock, findRunEnd, type Log, LogError } from '@millrace/log';
+import { ReaderTurns } from '@millrace/providers';
 import type { FrameView, ViewName } from '../contract/stream.ts';
 import { loadRecentState } from '../journal/local-journal.ts';
 import { Channel } from './channel.ts';
@@ -139,25 +140,31 @@ export class SessionFeed {
     this.#lingerTimers.set(view.name, clock.after(limits.lingerMs, clearRing, { isIdle: true }));
   }
 
-  /** Returns the frames after a cursor that is too old for the frames in memory. */
+  /** Returns the frames after a cursor that is too old for the frames in memory. `caller` names the client. */
   async replay(
     { view }: Channel,
     cursor: Cursor,
     isSettled: boolean,
+    caller: string,
   ): Promise<FrameChunk | undefined> {
     await this.#reload;
     const { through } = this.#history.state;
     if (cursor.offset > through) return undefined;
-    if (isSettled && !view.settles) return this.#restate(view);
+    if (isSettled && !view.settles) return this.#restate(view, caller);
     if (isSettled) {
-      return this.#replays.get(`${view.name} settled ${cursor.offset} ${through}`, () =>
-        replaySettled(this.#source, view, { after: cursor.offset, through }),
+      const range = { after: cursor.offset, through };
+      return this.#replays.get(
+        `${view.name} settled ${cursor.offset} ${through}`,
+        caller,
+        (turns) => replaySettled(this.#source, view, range, turns),
       );
     }
     const channel = this.#channels.get(view.name);
     const entry = channel?.nextEntryOffset(cursor) ?? through;
-    return this.#replays.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
-      replayLog(this.#source, view, { cursor, through: entry }),
+    return this.#replays.get(
+      `${view.name} ${cursor.offset}.${cursor.k} ${entry}`,
+      caller,
+      (turns) => replayLog(this.#source, view, { cursor, through: entry }, turns),
     );
   }
 
@@ -165,10 +172,15 @@ export class SessionFeed {
    * Returns whether a viewer that resumes at this offset must continue with snapshots of finished turns. This
    * is necessary if the viewer may have received a part of such a turn.
    */
-  async resumesSettled({ settles = false, batch }: FrameView, offset: number): Promise<boolean> {
+  async resumesSettled(
+    { settles = false, batch }: FrameView,
+    offset: number,
+    caller: string,
+  ): Promise<boolean> {
     await this.#reload;
     // Views that send batches never end a batch inside a settled turn.
-    return settles && batch === undefined && isInFinishedTurn(this.#source, offset);
+    if (!settles || batch !== undefined) return false;
+    return isInFinishedTurn(this.#source, offset, new ReaderTurns(caller));
   }
 
   /**
@@ -206,10 +218,10 @@ export class SessionFeed {
     return { log: this.#options.log, session, incarnation, history, states, pages };
   }
 
-  #restate(view: FrameView): Promise<FrameChunk | undefined> {
+  #restate(view: FrameView, caller: string): Promise<FrameChunk | undefined> {
     const { state } = this.#history;
     const { through } = state;
-    return this.#replays.get(`${view.name} restated ${through}`, async () => {
+    return this.#replays.get(`${view.name} restated ${through}`, caller, async () => {
       const frames = view.restate(state);
       const last = frames.at(-1);
       // The id of the last frame confirms that the client has everything up to this offset.

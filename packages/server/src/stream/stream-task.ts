@@ -53,7 +53,8 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
   try {
     if (cursor !== undefined) await assertCursorInLog(feeds, subscription.feed, cursor);
     const isSettled =
-      cursor === undefined || (await subscription.feed.resumesSettled(view, cursor.offset));
+      cursor === undefined ||
+      (await subscription.feed.resumesSettled(view, cursor.offset, callerOf(options)));
     const isRecent = cursor === undefined && options.start === 'recent';
     const recent = isRecent ? await subscription.feed.recentStart(view) : undefined;
     if (response.destroyed) return 'left';
@@ -97,6 +98,11 @@ function writeHead(options: StreamTaskOptions, { feed }: FeedSubscription): void
   response.write(`${encodeRetry(feeds.limits.retryMs)}${openingFrame(view, session)}${row}`);
 }
 
+/** Returns the name of the client, whose replays share its turns. All clients with full access have the same name. */
+function callerOf({ restricted = '' }: StreamTaskOptions): string {
+  return restricted;
+}
+
 function attachViewer(
   options: StreamTaskOptions,
   { feed, channel }: FeedSubscription,
@@ -112,7 +118,9 @@ function attachViewer(
   };
   const endCondition = new EndCondition(options, feed);
   const endHandlers = { endFrame: () => endCondition.endFrame(), onEnd };
-  const source = { channel, replay: feed.replay.bind(feed, channel), limits, clock };
+  const replay = (cursor: Cursor, isSettled: boolean) =>
+    feed.replay(channel, cursor, isSettled, callerOf(options));
+  const source = { channel, replay, limits, clock };
   const viewer = new Viewer(source, response, start, endHandlers);
   const close = () => viewer.disconnect('closing');
   if (signal?.aborted || feed.end === 'failed') return close();

@@ -22,6 +22,21 @@ export class ReadQueue {
   }
 }
 
+/** A `ReadQueue` for each caller. The reads of different callers do not wait for each other. */
+export class CallerQueues {
+  readonly #queues = new Map<string, ReadQueue>();
+
+  async run<T>(caller: string, read: () => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(caller) ?? new ReadQueue();
+    this.#queues.set(caller, queue);
+    try {
+      return await queue.run(read);
+    } finally {
+      if (queue.isIdle && this.#queues.get(caller) === queue) this.#queues.delete(caller);
+    }
+  }
+}
+
 /** How the server treats a request whose caller has too many unread replies. */
 export type WhenFull =
   /** The request is refused. It has changed nothing. */
@@ -40,7 +55,7 @@ export type InTurn = <T>(work: () => Promise<T>, whenFull: WhenFull) => Promise<
  */
 export class ReplyTurns {
   readonly #unread: UnreadReplies;
-  readonly #queues = new Map<string, ReadQueue>();
+  readonly #queues = new CallerQueues();
   /** The turns of callers with full access. They wait for each other only with their start. */
   #starts: Promise<unknown> = Promise.resolve();
   /** The last request of each restricted caller that waits for its start. */
@@ -75,7 +90,7 @@ export class ReplyTurns {
     for (;;) {
       // The wait is not part of the turn, so that later requests are refused and do not wait too.
       await this.#room(restricted, whenFull);
-      const done = await this.#queued(restricted, async () => {
+      const done = await this.#queues.run(restricted, async () => {
         if (whenFull === 'refuse') this.#unread.assertCapacity(restricted);
         return this.#unread.full(restricted) === undefined ? { result: await work() } : undefined;
       });
@@ -86,15 +101,5 @@ export class ReplyTurns {
   async #room(restricted: string, whenFull: WhenFull): Promise<void> {
     if (whenFull === 'refuse') this.#unread.assertCapacity(restricted);
     else await this.#unread.full(restricted);
-  }
-
-  async #queued<T>(restricted: string, work: () => Promise<T>): Promise<T> {
-    const queue = this.#queues.get(restricted) ?? new ReadQueue();
-    this.#queues.set(restricted, queue);
-    try {
-      return await queue.run(work);
-    } finally {
-      if (queue.isIdle && this.#queues.get(restricted) === queue) this.#queues.delete(restricted);
-    }
   }
 }

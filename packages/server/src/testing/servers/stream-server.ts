@@ -25,7 +25,10 @@ interface StreamServer extends AsyncDisposable {
   readonly ends: readonly StreamEnd[];
 }
 
-/** Starts a server that serves only streams, over real sockets, at `/session?view=…&from=…`. */
+/**
+ * Starts a server that serves only streams, over real sockets, at `/session?view=…&from=…`. `caller` names a caller
+ * without full access.
+ */
 export async function startStreamServer(options: StreamServerOptions): Promise<StreamServer> {
   const { log, clock, limits, views = allViews, stream } = options;
   const feeds = new FeedRegistry({ log, clock, limits, views });
@@ -36,7 +39,9 @@ export async function startStreamServer(options: StreamServerOptions): Promise<S
     const lastEventId = request.headers['last-event-id']?.toString();
     const session: SessionId = sessionId(decodeURIComponent(pathname.slice(1)));
     const view = (searchParams.get('view') ?? 'records') as ViewName;
-    streamTask({ feeds, session, view, from, lastEventId, response, ...stream }).then(
+    const restricted = searchParams.get('caller') ?? undefined;
+    const given = { feeds, session, view, from, lastEventId, response, restricted };
+    streamTask({ ...given, ...stream }).then(
       (end) => ends.push(end),
       (error: unknown) => {
         response.statusCode = error instanceof ServerError ? error.status : 500;
