@@ -128,7 +128,7 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly access?: 'public' | 'all';
   /**
    * True if the handler runs in a turn of the caller, see `RouteContext.inTurn`. Use it for reads whose replies grow
-   * with the stored data. Default: false.
+   * with the stored data, and for writes of many records. Default: false.
    */
   readonly runsInTurn?: boolean;
   handle(

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type DraftRecord,
   defaultContentLimits,
@@ -11,6 +10,7 @@ import type { TaskMessage } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { MessageService } from '../contract/service.ts';
 import type { TaskJournal } from '../contract/task-journal.ts';
+import { leaveTurns } from '../http/replies/reply-turns.ts';
 import { isoTime, notFoundError } from '../stores/row-access.ts';
 import { findMessages } from '../updates/logged-message.ts';
 import { messagesWith } from '../updates/task-messages.ts';
@@ -39,8 +39,11 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
       const known = findMessages(await journal.state(), editIds);
       const missing = editIds.find((id) => !known.has(id));
       if (missing !== undefined) throw notFoundError('message', missing);
-      for (let rest = edits; rest.length > 0; await nextTurn())
+      for (let rest = edits; rest.length > 0; ) {
+        const startedAt = performance.now();
         rest = await editNext(journal, rest, { isOpen, ids });
+        await leaveTurns(Math.max(1, performance.now() - startedAt));
+      }
       return requireMessages(await journal.state(), editIds);
     });
   const create = (taskId: string, contents: readonly Content[], options: NewMessageOptions) =>

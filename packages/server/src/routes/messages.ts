@@ -66,6 +66,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/messages',
+    runsInTurn: true,
     summary: 'Add a message to a task. The agent does not answer it',
     body: createMessageSchema,
     reply: taskMessageSchema,
@@ -74,6 +75,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/messages/batch',
+    runsInTurn: true,
     summary: 'Add several messages to a task, in order',
     body: createMessagesSchema,
     reply: z.array(taskMessageSchema),
@@ -82,6 +84,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/messages/{message_id}',
+    runsInTurn: true,
     summary: 'Replace the content of a message',
     params: messageIdParams,
     body: updateMessageSchema,
@@ -91,6 +94,7 @@ export const messageRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/messages/batch',
+    runsInTurn: true,
     summary: 'Replace the content of several messages of a task',
     body: updateMessagesSchema,
     reply: z.array(taskMessageSchema),
