@@ -74,6 +74,8 @@ export class HttpExchange {
   isUserAdmitted: IsUserAdmitted | undefined;
   /** Returns the caller's rights now, or undefined if its token or sign-in has ended. `checkAccess` sets it. */
   currentGrant: () => Promise<Grant | undefined> = async () => this.grant;
+  /** True if the route needs no token. `checkAccess` sets it. */
+  isPublic = false;
   /** The address of the client. */
   address: string;
   /** The origin of the server, as the client sees it. `checkAccess` sets it. */
@@ -143,7 +145,8 @@ export class HttpExchange {
     // The server has not read the rest of the body, so the connection cannot be reused.
     if (status === 413 || status === 408) response.setHeader('connection', 'close');
     const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    if (text === undefined || text.length < minGzipBytes)
+    // No limit applies to the compression for clients without a token. Public documents are compressed only once.
+    if (text === undefined || text.length < minGzipBytes || this.isPublic)
       return this.#end(status, headers, text, {});
     // A cache must not send a compressed answer to a client that does not accept it, or share answers between
     // origins.

@@ -55,6 +55,7 @@ export async function checkAccess(
   checkHost(host, policy.hosts);
   exchange.origin = `${scheme}://${host}`;
   const isPublic = route?.access === 'public';
+  exchange.isPublic = isPublic;
   const site = request.headers['sec-fetch-site'];
   const cors = checkOrigin({ origin, host, site, isPublic }, policy.origins);
   for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);

@@ -143,3 +143,21 @@ async function rawRequest(url: string, headers: Record<string, string>) {
   for await (const piece of response) text += String(piece);
   return { headers: response.headers, text };
 }
+
+test('18.1539: attack: clients without a token make the server compress large cards', async () => {
+  const description = 'Answers questions about orders. '.repeat(1000);
+  const encodingOf = async (publicCards: boolean) => {
+    const { url } = await serveOpenAi([], {
+      server: { tokens: [operator], a2a: { publicCards, version: description } },
+    });
+    const path = '/agents/name/helper/a2a/.well-known/agent-card.json';
+    const headers = { 'accept-encoding': 'gzip', ...(publicCards ? {} : bearer(operator)) };
+    const reply = await fetch(url + path, { headers });
+    expect(await reply.json()).toMatchObject({ version: description });
+    // A cache must not send a compressed card to a client that does not accept it.
+    expect(reply.headers.get('vary')).toContain('accept-encoding');
+    return reply.headers.get('content-encoding');
+  };
+  expect(await encodingOf(true)).toBe(null);
+  expect(await encodingOf(false)).toBe('gzip');
+});

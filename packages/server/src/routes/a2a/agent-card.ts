@@ -60,7 +60,7 @@ export function cardReply(agent: AgentInfo, context: RouteContext): Reply {
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url').slice(0, 22)}"`;
   const scope = context.a2a?.publicCards === true ? 'public' : 'private';
   // The host and the scheme are in the card, so a cache must not share cards between them.
-  const vary = 'host, origin, x-forwarded-host, x-forwarded-proto';
+  const vary = 'accept-encoding, host, origin, x-forwarded-host, x-forwarded-proto';
   const headers = { etag, 'cache-control': `${scope}, max-age=60`, vary };
   if (context.headers['if-none-match'] === etag)
     return new Reply(undefined, { status: 304, headers });
