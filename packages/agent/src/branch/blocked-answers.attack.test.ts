@@ -1,10 +1,12 @@
 import { type LogRecord, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
-import { scriptedProvider } from '@millrace/providers/scripted';
+import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Guardrail } from '../contract/guardrail.ts';
 import { createAgent } from '../create-agent.ts';
 import { outputGuardrail } from '../guardrails/define-guardrail.ts';
 import { forkSession } from '../history/fork-before.ts';
+import { handOff } from '../tool/agent-tools.ts';
 import { branchSession } from './branch-session.ts';
 
 // A user branches a session inside of an answer that a guardrail stopped or changed. The user wants the answer
@@ -203,6 +205,57 @@ test('18.395: attack: an answer that is still checked is not kept', async () => 
   verdict.resolve();
   await run.result;
 });
+
+/** An agent that hands off to another one, whose guardrail checks the answer with `EVIL`. */
+function handedOff(check: Check, first: readonly Guardrail[] = []) {
+  const log = memoryLog();
+  onTestFinished(() => log.close());
+  const answers = Array.from({ length: 200 }, () => 'Fine.');
+  const provider = scriptedProvider(['one two EVIL three four', ...answers], { pieces: 'token' });
+  const guardrails = [outputGuardrail({ name: 'calm', check })];
+  const second = createAgent({ name: 'second', log, provider, guardrails });
+  const handing = scriptedProvider([toolCall('to_second', { reason: 'x' })]);
+  const tools = [handOff({ to: second, name: 'to_second', description: 'Second' })];
+  const agent = createAgent({ name: 'first', log, provider: handing, tools, guardrails: first });
+  /** Branches at each record of the answer, and returns the branches in which the answer is back. */
+  const restored = async () => {
+    const found: string[] = [];
+    const { records } = await log.read(sessionId('talk'));
+    for (const { offset, delta, fact, turn } of records) {
+      if (turn < 2) continue;
+      const into = `b${offset}`;
+      const from = provider.requests.length;
+      const branch = { at: offset, into, input: 'Go on' };
+      await branchSession(agent, 'talk', branch).result.catch(() => {});
+      const shown = JSON.stringify(transcript(await snapshot(log, sessionId(into))));
+      const sent = provider.requests.slice(from).map(({ request }) => request.items);
+      if ((shown + JSON.stringify(sent)).includes('EVIL')) found.push((delta ?? fact).type);
+    }
+    return found;
+  };
+  return { agent, restored };
+}
+
+test.each([[[]], [[outputGuardrail({ name: 'other', check: () => 'pass' })]]])(
+  '18.1540: attack: a branch keeps an answer after a hand-off, while a guardrail of the new agent checks it',
+  async (first) => {
+    const isChecking = Promise.withResolvers<void>();
+    const verdict = Promise.withResolvers<void>();
+    let checks = 0;
+    const { agent, restored } = handedOff(async () => {
+      if (checks++ > 0) return 'pass';
+      isChecking.resolve();
+      await verdict.promise;
+      return { verdict: 'stop', reason: 'evil' };
+    }, first);
+    const run = agent.run('Talk', { session: 'talk' });
+    await isChecking.promise;
+    expect(await restored()).toEqual([]);
+    verdict.resolve();
+    await run.result;
+    expect(await restored()).toEqual([]);
+  },
+);
 
 test('18.395: a branch keeps the start of an answer that the guardrails passed', async () => {
   const { agent, endOfText, isShown } = guardedAgent(() => 'pass');

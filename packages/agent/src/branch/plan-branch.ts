@@ -10,6 +10,7 @@ import {
   type ToolCallPart,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import { registryWithHandOffs } from '../calls/hand-offs.ts';
 import { ResultSlots } from '../calls/result-slots.ts';
 import { createResultPart, errorResult, removedText, toOutput } from '../calls/tool-result.ts';
 import { AgentError } from '../contract/agent-error.ts';
@@ -18,6 +19,7 @@ import type { ClientToolResult } from '../contract/run.ts';
 import type { Settings } from '../contract/settings.ts';
 import { cutBefore } from '../history/fork-before.ts';
 import { toItems } from '../input/run-input.ts';
+import { activeSettings } from '../run/agent-registry.ts';
 import { isInterrupted, recoveryDrafts } from '../run/recovery.ts';
 import { encodeCommand } from '../state/commands.ts';
 import { answerRetracted, retractPart } from '../state/drafts.ts';
@@ -45,12 +47,12 @@ type PlanSettings = Pick<Settings, 'log' | 'ids' | 'tools' | 'guardrails'>;
  * would run the recorded calls again.
  */
 export async function planBranch(
-  settings: PlanSettings,
+  root: Settings,
   session: SessionId,
   into: SessionId,
   branch: SessionBranch,
 ): Promise<BranchPlan> {
-  const { log, ids } = settings;
+  const { log, ids } = root;
   const { input, results = {}, rerun = [], at } = branch;
   const info = await log.info(session);
   if (info === undefined) throw noSuchSession(session);
@@ -59,6 +61,8 @@ export async function planBranch(
   const isChanged = ({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>) =>
     Object.hasOwn(results, toolCallId) || rerun.includes(toolCallId) || rerun.includes(name);
   const place = await placeOf(log, session, branch, isChanged);
+  // After a hand-off, the guardrails and the tools of another agent apply.
+  const settings = activeSettings(registryWithHandOffs(root), root, place.loop.agent);
   const draft = new BranchDraft(place);
   const { turn } = place.loop;
   const changed = place.changed.map(({ toolCallId }) => toolCallId);
