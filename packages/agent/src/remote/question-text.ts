@@ -4,7 +4,7 @@ const clippedText = '\n[shortened: the agent will do more than this text shows]'
 
 const maxNameLength = 200;
 /** Maximum length of the text of a question. The form also names the remote agent. */
-export const maxQuestionLength: number = formLimits.messageLength - maxNameLength - 50;
+const maxQuestionLength = formLimits.messageLength - maxNameLength - 50;
 
 /** Returns the text of a form: the name of the remote agent, and then its question. */
 export function namedQuestion(agent: string, text: string): string {

@@ -1,5 +1,5 @@
 import type { Clock } from '@millrace/log';
-import { ReaderTurns } from '@millrace/providers';
+import { CallerTurns } from '../http/replies/caller-turns.ts';
 import { CallerQueues } from '../http/replies/reply-turns.ts';
 import type { FrameChunk } from './frames/frame-chunk.ts';
 
@@ -10,20 +10,20 @@ import type { FrameChunk } from './frames/frame-chunk.ts';
 const cacheMs = 2_000;
 
 /** Creates a chunk. It waits for its turns. */
-type CreateChunk = (turns: ReaderTurns) => Promise<FrameChunk | undefined>;
+type CreateChunk = (turns: CallerTurns) => Promise<FrameChunk | undefined>;
 
 /** A chunk that several callers can wait for. It is created in the turns of all of them. */
 class PendingChunk {
   readonly created: Promise<FrameChunk | undefined>;
   readonly #callers: Set<string>;
-  readonly #turns: ReaderTurns;
+  readonly #turns: CallerTurns;
   readonly #queues: CallerQueues;
   readonly #started = Promise.withResolvers<void>();
   readonly #create: CreateChunk;
 
   constructor(caller: string, queues: CallerQueues, create: CreateChunk) {
     this.#callers = new Set([caller]);
-    this.#turns = new ReaderTurns(caller);
+    this.#turns = new CallerTurns(caller);
     this.#queues = queues;
     this.#create = create;
     this.created = this.#started.promise.then(() => this.#create(this.#turns));

@@ -1,6 +1,6 @@
 import { type Batch, type FoldState, isCut, type LogRecord } from '@millrace/core';
-import type { ReaderTurns } from '@millrace/providers';
 import type { FrameView } from '../contract/stream.ts';
+import type { CallerTurns } from '../http/replies/caller-turns.ts';
 import { mergeAdjacent } from './exact-batch.ts';
 import { type Cursor, cursorId, idEndOf } from './frames/cursor.ts';
 import { encodeChunk, encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
@@ -24,7 +24,7 @@ export async function replayLog(
   source: ReplaySource,
   view: FrameView,
   { cursor, through }: { readonly cursor: Cursor; readonly through: number },
-  turns: ReaderTurns,
+  turns: CallerTurns,
 ): Promise<FrameChunk | undefined> {
   const { history, states, incarnation } = source;
   const { version } = states;
@@ -53,7 +53,7 @@ export async function replaySettled(
   source: ReplaySource,
   view: FrameView,
   { after, through }: { readonly after: number; readonly through: number },
-  turns: ReaderTurns,
+  turns: CallerTurns,
 ): Promise<FrameChunk> {
   const { version } = source.states;
   await turns.next();
@@ -71,7 +71,7 @@ export async function replaySettled(
 export async function isInFinishedTurn(
   source: ReplaySource,
   offset: number,
-  turns: ReaderTurns,
+  turns: CallerTurns,
 ): Promise<boolean> {
   const { log, session, incarnation, history, states } = source;
   const { through } = history.state;
@@ -121,7 +121,7 @@ async function replay(
   { states }: ReplaySource,
   view: FrameView,
   input: ReplayInput,
-  turns: ReaderTurns,
+  turns: CallerTurns,
 ): Promise<FrameChunk> {
   const { version, later, after, end, state } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
@@ -158,7 +158,7 @@ async function encodeInTurns(
   folder: RunFolder,
   { seen, after, skip, idEnd }: ReplayInput,
   { records, through }: Batch,
-  turns: ReaderTurns,
+  turns: CallerTurns,
 ): Promise<FrameChunk> {
   const count = (items: number) =>
     turns.count(items * (1 + folder.state.open.length / openPerItem));

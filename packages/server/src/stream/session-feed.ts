@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch, LogRecord, SessionId } from '@millrace/core';
 import { type Clock, findRunEnd, type Log, LogError } from '@millrace/log';
-import { ReaderTurns } from '@millrace/providers';
 import type { FrameView, ViewName } from '../contract/stream.ts';
+import { CallerTurns } from '../http/replies/caller-turns.ts';
 import { loadRecentState } from '../journal/local-journal.ts';
 import { Channel } from './channel.ts';
 import { isExact, mergeAdjacent, readExact } from './exact-batch.ts';
@@ -180,7 +180,7 @@ export class SessionFeed {
     await this.#reload;
     // Views that send batches never end a batch inside a settled turn.
     if (!settles || batch !== undefined) return false;
-    return isInFinishedTurn(this.#source, offset, new ReaderTurns(caller));
+    return isInFinishedTurn(this.#source, offset, new CallerTurns(caller));
   }
 
   /**
