@@ -126,7 +126,7 @@ describe('a picture or a PDF document that a message mentions', () => {
     return {
       cwd,
       sent: async (text: string) =>
-        (await readPictures(text, { cwd, home, run: built.runUnasked })).length,
+        (await readPictures(text, { cwd, home, chosen: [text], run: built.runUnasked })).length,
       asked: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []),
     };
   }

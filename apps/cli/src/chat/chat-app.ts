@@ -286,11 +286,13 @@ export class ChatApp implements CommandContext {
       });
   };
 
-  /** Handles Enter: runs a slash command or sends a message. */
-  readonly submit = (text: string): void => {
+  /**
+   * Handles Enter: runs a slash command or sends a message. `chosen` is a field of `MessageContent`.
+   */
+  readonly submit = (text: string, chosen: readonly string[] = []): void => {
     // A new message ends a replay.
     this.#replay?.stop();
-    this.#runInBackground(this.#perform(text, true));
+    this.#runInBackground(this.#perform(text, chosen, true));
   };
 
   /**
@@ -298,9 +300,9 @@ export class ChatApp implements CommandContext {
    * conversation, because a script may have put the text of another person into it.
    */
   readonly sendFirst = (text: string): void =>
-    this.#runInBackground(this.#perform(text.replace(/^!/, ' !'), false));
+    this.#runInBackground(this.#perform(text.replace(/^!/, ' !'), [text], false));
 
-  async #perform(text: string, isTyped: boolean): Promise<void> {
+  async #perform(text: string, chosen: readonly string[], isTyped: boolean): Promise<void> {
     await this.#conversation.whole;
     // A text that starts with a space is a message, because the user did not type the `!` first.
     const command = /^!(?!!)([\s\S]+)$/.exec(text.trimEnd())?.[1]?.trim();
@@ -309,15 +311,15 @@ export class ChatApp implements CommandContext {
       this.print(note('bad', '✗ It did not run, because this session is read-only (--read-only).'));
     else if (command !== undefined) await this.#commands.run(command);
     else if (!isTyped && actsOutside(text, allCommands(this))) this.print(note('bad', untypedText));
-    else if (isCommand(text, allCommands(this))) await runSlashCommand(this, text);
-    else await this.#conversation.send(text);
+    else if (isCommand(text, allCommands(this))) await runSlashCommand(this, text, chosen);
+    else await this.#conversation.send(text, { chosen });
     this.display.requestDraw();
   }
 
   /** Handles Alt-Enter during a run: queues a message. */
-  readonly queue = (text: string): void => {
+  readonly queue = (text: string, chosen: readonly string[] = []): void => {
     this.#replay?.stop();
-    this.#runInBackground(this.#conversation.queue(text));
+    this.#runInBackground(this.#conversation.queue(text, { chosen }));
   };
 
   /** Handles Esc, or Ctrl-C during a run: stops the run or the replay. */

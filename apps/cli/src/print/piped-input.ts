@@ -134,7 +134,7 @@ export async function createRunInput({
   const notes = isPlan ? [planNote] : [];
   const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
   if (prompt.trim() !== '') {
-    const pictures = await readPictures(prompt, { cwd, home, run: runUnasked });
+    const pictures = await readPictures(prompt, { cwd, home, chosen: [prompt], run: runUnasked });
     return userItem([prompt, ...further, ...context, ...notes], { cwd, pictures });
   }
   if (context.length > 0) return userItem([piped.trim(), ...notes], { cwd });

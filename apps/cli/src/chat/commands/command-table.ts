@@ -145,7 +145,11 @@ function nearestCommand(name: string, commands: readonly SlashCommand[]): string
 }
 
 /** Runs a slash command. Errors are printed. */
-export async function runSlashCommand(context: CommandContext, text: string): Promise<void> {
+export async function runSlashCommand(
+  context: CommandContext,
+  text: string,
+  chosen: readonly string[] = [],
+): Promise<void> {
   const [, name = '', argument = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
   const commands = allCommands(context);
   const found = findCommand(text, commands);
@@ -156,7 +160,7 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
       note('bad', `✗ ${name} is not possible during a run. Stop the run with Esc first.`),
     );
   try {
-    await found.run(context, argument.trim());
+    await found.run(context, argument.trim(), chosen);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     context.print(note('bad', `✗ ${message}`));

@@ -92,6 +92,7 @@ function codeCommand({ name, description, argument, key, run }: CodeCommand): Sl
 function toCommand({ name, description, argument, aliasOf }: SlashPrompt): SlashCommand {
   return {
     ...{ name, description, argument, aliasOf, isMessage: true },
-    run: ({ conversation }, given) => conversation.send(`${name} ${given}`.trim()),
+    run: ({ conversation }, given, chosen) =>
+      conversation.send(`${name} ${given}`.trim(), { chosen }),
   };
 }

@@ -70,5 +70,6 @@ export interface SlashCommand {
   /** A key that runs the command, such as `alt+o`. Default: none. */
   readonly key?: string | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;
-  run(context: CommandContext, argument: string): Promise<void> | void;
+  /** Runs the command. `chosen` is a field of `MessageContent`, for a command that sends a message. */
+  run(context: CommandContext, argument: string, chosen?: readonly string[]): Promise<void> | void;
 }

@@ -55,9 +55,9 @@ export class PlainPrompt {
     const { app, history, onSend } = this.#options;
     const { editor } = this;
     if (key.type === 'key' && key.name === 'tab' && !key.shift) return void this.#complete();
-    const sends = (send: (text: string) => void) => (text: string) => {
+    const sends = (send: ChatApp['submit']) => (text: string, chosen: readonly string[]) => {
       onSend(text);
-      send(text);
+      send(text, chosen);
     };
     const options = {
       onKey: (one: Key) => app.vim.press(one, editor),

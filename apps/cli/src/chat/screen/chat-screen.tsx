@@ -118,7 +118,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const targets = {
     ...{ prompt: editor.press, side: sideEditor.press },
     command: (key: Key) =>
-      pastesPicture(app, key, (text) => dispatch({ type: 'insert', text })) ||
+      pastesPicture(app, key, (text) => dispatch({ type: 'insert', text, isWhole: true })) ||
       runKeyCommand(app, key, current().state.text),
     hasCommand: () => current().state.text.startsWith('/'),
   };

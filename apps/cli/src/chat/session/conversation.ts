@@ -62,7 +62,8 @@ export class Conversation {
     this.commandEnds = new CommandEnds(options);
     const isPlanning = () => this.state.isPlanning;
     const onCommand = (command: string) => print([note('dim', `$ ${command}`)]);
-    this.#messages = new MessageQueue({ ...options, isPlanning, onCommand });
+    const onPictures = (sentence: string) => print([note('dim', sentence)]);
+    this.#messages = new MessageQueue({ ...options, isPlanning, onCommand, onPictures });
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     const view = { session, log, print, onChange, onEvent, onBatch, onError, start };

@@ -14,6 +14,11 @@ export interface MessageContent {
   readonly texts?: readonly string[] | undefined;
   /** Default: none. */
   readonly pictures?: readonly MediaPart[] | undefined;
+  /**
+   * The texts in which the user can have chosen a file, for example the part of the text that the user typed. A picture
+   * outside of the folder is attached only if one of them names it. Default: none.
+   */
+  readonly chosen?: readonly string[] | undefined;
   /** The id of the message. Default: a new id. */
   readonly id?: ItemId | undefined;
 }
@@ -30,6 +35,8 @@ interface MessageOptions {
   readonly isPlanning: () => boolean;
   /** Returns the function that runs the calls of this message. Default: without a limit for all calls together. */
   readonly callsOf?: ((run: RunUnasked) => RunUnasked) | undefined;
+  /** Called with a sentence about pictures that are attached or refused. Default: nobody is told. */
+  readonly onPictures?: ((sentence: string) => void) | undefined;
 }
 
 /**
@@ -39,9 +46,9 @@ interface MessageOptions {
 async function messageItem(
   text: string,
   content: MessageContent,
-  { cwd, home, takeOutputs, built, isPlanning, callsOf = (run) => run }: MessageOptions,
+  { cwd, home, takeOutputs, built, isPlanning, callsOf = (run) => run, onPictures }: MessageOptions,
 ): Promise<Item> {
-  const { id } = content;
+  const { id, chosen } = content;
   // A message without pictures is sent without waiting, so that messages keep their order.
   const hasPictures = picturePaths(text).length > 0;
   const { runUnasked } = built();
@@ -53,7 +60,9 @@ async function messageItem(
   // An editor attaches its files itself.
   const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
   const files = hasFiles ? await readMentionedFiles(text, run) : [];
-  const mentioned = hasPictures ? await readPictures(text, { cwd, home, run }) : [];
+  const mentioned = hasPictures
+    ? await readPictures(text, { cwd, home, run, chosen, onPictures })
+    : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [
     ...new Set([...further, ...files]),

@@ -32,7 +32,9 @@ test('18.131: attack: a link of the project sends no picture outside of it', asy
   symlinkSync('own.png', join(cwd, 'inner.png'));
   expect(await readPictures('See logo.png and assets/private.png', { cwd })).toEqual([]);
   expect(await readPictures('See inner.png and own.png', { cwd })).toHaveLength(2);
-  expect(await readPictures(`See ../private.png`, { cwd })).toHaveLength(1);
+  expect(await readPictures('See ../private.png', { cwd })).toEqual([]);
+  const chosen = ['../private.png'];
+  expect(await readPictures('See ../private.png', { cwd, chosen })).toHaveLength(1);
 });
 
 test('18.131: attack: an address of another machine stays text', async () => {

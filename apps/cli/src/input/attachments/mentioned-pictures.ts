@@ -7,6 +7,7 @@ import { isInside } from '../../config/config-paths.ts';
 import type { RunUnasked } from '../../contract/agent.ts';
 import { UsageError } from '../../contract/errors.ts';
 import { readFileSafely } from '../../safe-files.ts';
+import { revealHidden } from '../../text/cells/reveal-hidden.ts';
 import { mentionsIn } from '../completion/file-completions.ts';
 
 /**
@@ -21,6 +22,14 @@ interface PictureOptions {
   /** The folder to which relative paths refer. */
   readonly cwd: string;
   readonly home?: string | undefined;
+  /**
+   * The texts in which the user can have chosen a file: texts that the user typed, and paths of dropped files. A picture
+   * outside of the folder is read only if one of them names it, because the other text can be from another person.
+   * Default: none.
+   */
+  readonly chosen?: readonly string[] | undefined;
+  /** Called with a sentence about the pictures that are attached, and with one about those that are not. */
+  readonly onPictures?: ((sentence: string) => void) | undefined;
   /** Reads a picture with the rules and the hooks of the session. Default: without rules and hooks. */
   readonly run?: RunUnasked | undefined;
 }
@@ -44,6 +53,18 @@ export function picturePaths(
   return [...new Set(paths)].slice(0, maxPictures);
 }
 
+/** Returns true if a text consists only of paths of pictures or PDF documents, as when the user drops files. */
+export function isOnlyPictures(text: string): boolean {
+  const mentions = mentionsIn(text);
+  let rest = text;
+  for (const { start, end } of mentions.toReversed())
+    rest = `${rest.slice(0, start)} ${rest.slice(end)}`;
+  const paths = rest.match(pathForm) ?? [];
+  const isPicture = (path: string) => isPicturePath(path.replace(/["']$/, ''));
+  if (![...mentions.map(({ path }) => path), ...paths].every(isPicture)) return false;
+  return text.trim() !== '' && rest.replaceAll(pathForm, '').trim() === '';
+}
+
 /** Returns true if a path has the name of a picture or a PDF document. */
 export function isPicturePath(path: string): boolean {
   return pictureName.test(path);
@@ -60,32 +81,69 @@ export async function readPictures(
   text: string,
   options: PictureOptions,
 ): Promise<readonly (MediaPart | FilePart)[]> {
+  const { chosen = [], onPictures = () => {} } = options;
+  const named = new Set(chosen.flatMap((one) => picturePaths(one)));
   const found: (MediaPart | FilePart)[] = [];
+  const attached: string[] = [];
+  const refused: string[] = [];
   for (const path of picturePaths(text)) {
-    const picture = await readPicture(path, options);
-    if (picture !== undefined) found.push(picture);
+    const place = await placeOf(path, options);
+    if (place === undefined) continue;
+    if (place.isOutside && !named.has(path)) {
+      refused.push(path);
+      continue;
+    }
+    const picture = await readPicture(path, place, options);
+    if (picture === undefined) continue;
+    found.push(picture);
+    attached.push(path);
   }
+  if (attached.length > 0) onPictures(`Attached: ${shownPaths(attached)}`);
+  if (refused.length > 0)
+    onPictures(
+      `Not attached: ${shownPaths(refused)}. It is outside of this folder, and a pasted text names it. To attach it, drop the file into the prompt, or type its path at the start of the message`,
+    );
   return found;
 }
 
-async function readPicture(
-  path: string,
-  options: PictureOptions,
-): Promise<MediaPart | FilePart | undefined> {
-  const { cwd, run } = options;
+function shownPaths(paths: readonly string[]): string {
+  return paths.map(revealHidden).join(', ');
+}
+
+/** The place of an existing file that a message mentions. */
+interface Place {
+  readonly given: string;
+  readonly real: string;
+  /** The path from the folder of the session. Undefined if the given path is outside of it. */
+  readonly named: string | undefined;
+  readonly isOutside: boolean;
+}
+
+/** Finds a mentioned file. Returns undefined if it does not exist, or if a link in the folder leads out of the folder. */
+async function placeOf(path: string, options: PictureOptions): Promise<Place | undefined> {
+  const { cwd } = options;
   const given = absolutePath(path, options);
   const real = given && (await realpath(given).catch(() => undefined));
   if (given === undefined || real === undefined) return undefined;
   const root = await realpath(cwd).catch(() => cwd);
   const inFolder = [cwd, root].find((folder) => isInside(given, folder));
+  const isOutside = !isInside(real, root);
   // An untrusted project can contain a link to a private picture. A path that the user wrote can be anywhere.
-  if (inFolder !== undefined && !isInside(real, root)) return undefined;
-  if (run === undefined) return pictureAt(real, path);
+  if (inFolder !== undefined && isOutside) return undefined;
   const named = inFolder === undefined ? undefined : relative(inFolder, given);
+  return { given, real, named, isOutside };
+}
+
+async function readPicture(
+  path: string,
+  { given, real, named, isOutside }: Place,
+  { run }: PictureOptions,
+): Promise<MediaPart | FilePart | undefined> {
+  if (run === undefined) return pictureAt(real, path);
   let found: Promise<MediaPart | FilePart | undefined> | undefined;
   const said = await run(
     'read',
-    { path: named ?? (isInside(real, root) ? real : given) },
+    { path: named ?? (isOutside ? given : real) },
     {
       attach: async (judged) => {
         found = pictureAt(judged, path);

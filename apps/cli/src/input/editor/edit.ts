@@ -35,11 +35,23 @@ export function edit(state: EditorState, action: EditAction): EditorState {
  * the user typed, nothing of the text counts as typed.
  */
 export function editFrom(state: EditorState, action: EditAction, isOwn: boolean): EditorState {
-  const next = afterAction(state, action, isOwn);
+  const next = withDrop(afterAction(state, action, isOwn), action);
   if ((isOwn && action.type !== 'paste') || next.text === state.text) return next;
   const kept = commonLength(state.text, next.text);
   const [name = ''] = commandName.exec(state.text.slice(0, state.typed)) ?? [];
   return { ...next, typed: kept < name.length ? 0 : Math.min(next.typed, kept) };
+}
+
+/** Maximum number of drops that the prompt remembers, and maximum length of one. */
+const maxDrops = 20;
+const maxDropLength = 1000;
+
+/** Remembers a text that arrived as a whole, if it has one line, so that the user can see all of it. */
+function withDrop(state: EditorState, action: EditAction): EditorState {
+  const isDrop = (action.type === 'insert' || action.type === 'paste') && action.isWhole === true;
+  if (!isDrop || action.text.length > maxDropLength) return state;
+  const text = plainText(action.text).trim();
+  return text.includes('\n') ? state : { ...state, drops: [...state.drops, text].slice(-maxDrops) };
 }
 
 /** Matches the name of a slash command at the start of a text, with the white space before it. */
@@ -206,7 +218,8 @@ function afterSend(state: EditorState): EditorState {
 function withHistory(state: EditorState, entries: readonly HistoryEntry[]): EditorState {
   const draft = state.drafts.get(state.history.length);
   const content = state.historyIndex === state.history.length ? state : (draft ?? state);
-  return { ...createEditor(entries), killed: state.killed, ...draftOf(content) };
+  const { drops, killed } = state;
+  return { ...createEditor(entries), drops, killed, ...draftOf(content) };
 }
 
 /**
@@ -246,7 +259,8 @@ function showHistoryEntry(state: EditorState, index: number): EditorState {
   const next = state.drafts.get(index) ?? draftOfEntry(state, index);
   if (next === undefined) return state;
   const drafts = new Map(state.drafts).set(state.historyIndex, draftOf(state));
-  return { ...state, ...next, historyIndex: index, drafts, goalColumn: undefined };
+  const drops = [...new Set([...state.drops, ...(state.history[index]?.drops ?? [])])];
+  return { ...state, ...next, drops, historyIndex: index, drafts, goalColumn: undefined };
 }
 
 function draftOf({ text, cursor, folds, typed, undo, redo }: Draft): Draft {

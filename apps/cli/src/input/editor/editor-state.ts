@@ -50,6 +50,8 @@ export interface HistoryEntry {
   readonly folds?: readonly Fold[] | undefined;
   /** The number of characters at its start that the user typed. Default: all. */
   readonly typed?: number | undefined;
+  /** See `EditorState`. Default: none. */
+  readonly drops?: readonly string[] | undefined;
 }
 
 /**
@@ -64,6 +66,11 @@ export interface Draft extends Content, SourcedText {
 
 /** The prompt editor as an immutable value. `edit` returns the next value. */
 export interface EditorState extends Draft {
+  /**
+   * The short texts that arrived as a whole, by themselves, since the last message. One of them can be the path of a file
+   * that the user dropped into the terminal.
+   */
+  readonly drops: readonly string[];
   /** The last killed text, which yank inserts. */
   readonly killed: SourcedText;
   /** The group of the last change. Undefined if the last action was not a change. */
@@ -93,6 +100,7 @@ const emptyDraft: Draft = { ...emptyText, cursor: 0, undo: [], redo: [] };
 export function createEditor(history: readonly HistoryEntry[] = []): EditorState {
   return {
     ...emptyDraft,
+    drops: [],
     killed: emptyText,
     editGroup: undefined,
     goalColumn: undefined,
@@ -123,11 +131,19 @@ export type Target =
 export type EditAction =
   /**
    * Inserts typed text. Consecutive letters are joined, so that each word is one undo step. A
-   * new line is a line feed.
+   * new line is a line feed. `isWhole` is a field of the key.
    */
-  | { readonly type: 'insert'; readonly text: string }
-  /** Inserts a paste as one undo step. A long paste is folded. */
-  | { readonly type: 'paste'; readonly text: string }
+  | {
+      readonly type: 'insert';
+      readonly text: string;
+      readonly isWhole?: boolean | undefined;
+    }
+  /** Inserts a paste as one undo step. A long paste is folded. `isWhole` is a field of the key. */
+  | {
+      readonly type: 'paste';
+      readonly text: string;
+      readonly isWhole?: boolean | undefined;
+    }
   /**
    * Replaces the text from `start` to `end`, for example with a completion. The cursor is then at
    * the end of the new text.

@@ -10,11 +10,18 @@ export function isRecorded(text: string): boolean {
 }
 
 /** Returns the entry for a text of the prompt. */
-export function entryOf({ text, folds, typed }: SourcedText): HistoryEntry {
+export function entryOf({
+  text,
+  folds,
+  typed,
+  drops = [],
+}: SourcedText & Pick<HistoryEntry, 'drops'>): HistoryEntry {
+  const kept = drops.filter((drop) => text.includes(drop));
   return {
     text,
     ...(folds.length > 0 && { folds }),
     ...(typed < text.length && { typed }),
+    ...(kept.length > 0 && { drops: kept }),
   };
 }
 
@@ -28,9 +35,9 @@ export function addEntry(
 }
 
 /** Formats an entry as one line of the history file, without the newline at the end. */
-export function historyLine({ text, folds = [], typed }: HistoryEntry): string {
+export function historyLine({ text, folds = [], typed, drops }: HistoryEntry): string {
   const ranges = folds.map(({ start, end }) => [start, end]);
-  return JSON.stringify({ text, folds: ranges.length > 0 ? ranges : undefined, typed });
+  return JSON.stringify({ text, folds: ranges.length > 0 ? ranges : undefined, typed, drops });
 }
 
 /**
@@ -41,7 +48,7 @@ export function parseHistoryLine(line: string): HistoryEntry | undefined {
   if (line === '') return undefined;
   const parsed = parseJson(line);
   if (!parsed.ok || !isObject(parsed.value)) return undefined;
-  const { text, folds, typed } = parsed.value;
+  const { text, folds, typed, drops } = parsed.value;
   if (typeof text !== 'string') return undefined;
   const plain = plainText(text);
   const kept = plain === text ? foldsIn(text, folds) : [];
@@ -50,6 +57,7 @@ export function parseHistoryLine(line: string): HistoryEntry | undefined {
     ...(kept.length > 0 && { folds: kept }),
     // A value that is no number of characters counts as zero.
     ...(typed !== undefined && { typed: typeof typed === 'number' && typed > 0 ? typed : 0 }),
+    ...(Array.isArray(drops) && { drops: drops.filter((drop) => typeof drop === 'string') }),
   };
 }
 
@@ -57,6 +65,7 @@ function isObject(value: JsonValue): value is { readonly [key: string]: JsonValu
   readonly text?: JsonValue;
   readonly folds?: JsonValue;
   readonly typed?: JsonValue;
+  readonly drops?: JsonValue;
 } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -62,7 +62,7 @@ test('drops incomplete input on reset', async () => {
   reader.reset();
   await clock.advance(1000);
   reader.push('[A');
-  expect(keys).toEqual([{ type: 'text', text: '[A' }]);
+  expect(keys).toEqual([{ type: 'text', text: '[A', isWhole: true }]);
 });
 
 test.for([
@@ -81,4 +81,25 @@ test.for([
   const reader = new KeyReader({ clock: new TestClock(), onRead: (read) => reads.push(read) });
   for (const chunk of chunks) reader.push(chunk);
   expect(reads.at(-1)?.isAlone).toBe(isAlone);
+});
+
+test('a text is whole if nothing arrived together with it, before it or after a paste', async () => {
+  const { keys, clock, reader } = reading();
+  const isWhole = async (chunk: string) => {
+    keys.length = 0;
+    reader.push(chunk);
+    const found = keys.map((key) => 'isWhole' in key);
+    await clock.advance(1);
+    return found;
+  };
+  const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
+  expect(await isWhole(paste('/a b.png'))).toEqual([true]);
+  expect(await isWhole('late')).toEqual([false]);
+  await clock.advance(1000);
+  expect(await isWhole(`${paste('a')}b`)).toEqual([false, false]);
+  await clock.advance(1000);
+  expect(await isWhole('/a.png')).toEqual([true]);
+  expect(await isWhole('more')).toEqual([false]);
+  await clock.advance(1000);
+  expect(await isWhole('a')).toEqual([false]);
 });

@@ -54,8 +54,8 @@ export class KeyReader {
     this.#cancel = undefined;
     const isWhole = isEmpty(this.#state);
     const { state, keys, skipped, afterPaste } = parseKeys(this.#state, chunk);
-    const isOne = isWhole && isEmpty(state) && skipped === 0 && isOnePress(keys);
-    this.#take(state, this.#judge(keys, isOne, afterPaste));
+    const isComplete = isWhole && isEmpty(state) && skipped === 0;
+    this.#take(state, this.#judge(keys, isComplete, afterPaste));
     this.#wait();
   }
 
@@ -64,17 +64,18 @@ export class KeyReader {
    * Some terminals do not mark pastes, so keys that arrive together can also be a paste. Some of these
    * keys therefore have no effect.
    */
-  #judge(keys: readonly Key[], isOne: boolean, afterPaste: number | undefined): KeyRead {
+  #judge(all: readonly Key[], isComplete: boolean, afterPaste: number | undefined): KeyRead {
     const now = (this.#options.clock ?? systemClock).now();
     const isPasted = now < this.#pastedUntilMs;
+    const isWhole = isComplete && !isPasted && now >= this.#burstUntilMs;
+    const keys = isWhole ? withWholeText(all) : all;
     if (isPasted || afterPaste !== undefined) {
       this.#pastedUntilMs = now + afterPasteMs;
       const from = isPasted ? 0 : (afterPaste ?? 0);
       const typed = withoutCommands(keys.slice(0, from));
       return { keys: [...typed, ...asPaste(keys.slice(from))], isAlone: false };
     }
-    const isBurst = !isOne || now < this.#burstUntilMs;
-    if (!isBurst) return { keys, isAlone: true };
+    if (isWhole && isOnePress(keys)) return { keys, isAlone: true };
     if (keys.length > 0) this.#burstUntilMs = now + burstMs;
     return { keys: withoutCommands(keys), isAlone: false };
   }
@@ -116,6 +117,13 @@ function withoutCommands(keys: readonly Key[]): readonly Key[] {
     if (key.type === 'text' && key.text.startsWith('!')) return asPaste([key]);
     return key.type === 'key' && key.name === 'tab' && key.shift ? [] : [key];
   });
+}
+
+/** Marks the text of a read that contains nothing else. */
+function withWholeText(keys: readonly Key[]): readonly Key[] {
+  const [key] = keys;
+  const isText = key?.type === 'paste' || (key?.type === 'text' && [...key.text].length > 1);
+  return keys.length === 1 && isText ? [{ ...key, isWhole: true }] : keys;
 }
 
 function isEmpty({ pending, paste }: KeyState): boolean {

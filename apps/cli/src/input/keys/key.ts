@@ -21,12 +21,21 @@ export interface Modifiers {
   readonly shift: boolean;
 }
 
+interface ArrivedText {
+  readonly text: string;
+  /**
+   * True if the text is all that arrived, so that it is no part of a longer paste. A terminal sends the path of a dropped
+   * file in this way. Default: false.
+   */
+  readonly isWhole?: boolean | undefined;
+}
+
 /** One input from the user, decoded from the bytes of the terminal. */
 export type Key =
   /** One or more typed characters. Several characters can arrive together. */
-  | { readonly type: 'text'; readonly text: string }
+  | ({ readonly type: 'text' } & ArrivedText)
   /** A complete bracketed paste. */
-  | { readonly type: 'paste'; readonly text: string }
+  | ({ readonly type: 'paste' } & ArrivedText)
   | ({ readonly type: 'key'; readonly name: KeyName } & Modifiers)
   /**
    * A character with Ctrl or Alt. The character is in lower case. `shift` is true if it was in

@@ -1,3 +1,4 @@
+import { isOnlyPictures } from '../attachments/mentioned-pictures.ts';
 import type { CompletionSources, Completions, Menu } from '../completion/completion.ts';
 import { completions, isNamingFile } from '../completion/completions.ts';
 import { commandName } from '../editor/edit.ts';
@@ -26,14 +27,15 @@ type NeedsOwnKeys = (text: string, isFolded: boolean) => boolean;
 export interface EditorOptions {
   /**
    * Called on Enter with the text, which is never blank. The text starts a run, or steers the
-   * current run.
+   * current run. `chosen` has the texts in which the user can have chosen a file: the part that the user typed, and
+   * the paths of dropped pictures.
    */
-  readonly onSubmit: (text: string) => void;
+  readonly onSubmit: (text: string, chosen: readonly string[]) => void;
   /**
    * Called on Alt-Enter during a run, with the message to queue. If it is undefined, Alt-Enter
    * always inserts a newline.
    */
-  readonly onQueue?: ((text: string) => void) | undefined;
+  readonly onQueue?: ((text: string, chosen: readonly string[]) => void) | undefined;
   /** Called on Esc or Ctrl-C during a run. */
   readonly onStop: () => void;
   /** Called on Ctrl-D while idle with an empty prompt. */
@@ -118,10 +120,11 @@ function recordEntry(sent: EditorState, { onSent }: EditorOptions): void {
 }
 
 function send(type: 'submit' | 'queue', sent: EditorState, options: EditorOptions): void {
-  const { text } = sent;
+  const { text, typed, drops } = sent;
   recordEntry(sent, options);
   const whole = text.trimEnd();
-  return type === 'queue' ? options.onQueue?.(whole) : options.onSubmit(whole);
+  const chosen = [text.slice(0, typed), ...drops.filter(isOnlyPictures)];
+  return type === 'queue' ? options.onQueue?.(whole, chosen) : options.onSubmit(whole, chosen);
 }
 
 interface EditorSnapshot {

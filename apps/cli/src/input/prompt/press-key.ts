@@ -258,9 +258,9 @@ export function isUsedKey(id: string): boolean {
 function boundAction(key: Key): EditAction | undefined {
   switch (key.type) {
     case 'text':
-      return { type: 'insert', text: key.text };
+      return { type: 'insert', text: key.text, isWhole: key.isWhole };
     case 'paste':
-      return { type: 'paste', text: key.text };
+      return { type: 'paste', text: key.text, isWhole: key.isWhole };
     case 'key':
     case 'chord':
       return bindings.get(keyId(key));
