@@ -4,7 +4,7 @@ import { type FileVersion, isJsonObject, type JsonValue } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ChangePreview } from '@millrace/tools';
 import { storedText } from '../store/stored-text.ts';
-import { revealHidden } from '../text/cells/reveal-hidden.ts';
+import { revealHidden, revealInLines } from '../text/cells/reveal-hidden.ts';
 import { parseDiff } from '../text/diff/parse-diff.ts';
 
 /** The fields that describe a tool call in the editor. */
@@ -73,13 +73,12 @@ function inputDiffs(name: string, fields: Fields, cwd: string): ToolCallContent[
   const { path, content, edits } = fields;
   if (typeof path !== 'string') return [];
   const file = absolutePath(path, cwd);
-  if (name === 'write' && typeof content === 'string')
-    return [{ type: 'diff', path: file, newText: content }];
+  if (name === 'write' && typeof content === 'string') return [shownDiff(file, undefined, content)];
   if (name !== 'edit' || !Array.isArray(edits)) return [];
   return edits.flatMap((edit): ToolCallContent[] => {
     const { old_text: oldText, new_text: newText } = fieldsOf(edit);
     const isEdit = typeof oldText === 'string' && typeof newText === 'string';
-    return isEdit ? [{ type: 'diff', path: file, oldText, newText }] : [];
+    return isEdit ? [shownDiff(file, oldText, newText)] : [];
   });
 }
 
@@ -104,7 +103,7 @@ export async function recordedDiff(
   if (path === '' || length > maxDiffBytes) return undefined;
   const [oldText, newText] = await Promise.all([storedText(log, before), storedText(log, after)]);
   if (oldText === undefined || newText === undefined) return undefined;
-  return { type: 'diff', path, ...(before !== undefined && { oldText }), newText };
+  return shownDiff(path, before === undefined ? undefined : oldText, newText);
 }
 
 /** Returns the hunks of a preview as diffs, so that the user sees exactly the lines that change. */
@@ -123,10 +122,15 @@ export function previewDiffs({ diff }: ChangePreview, path: string): ToolCallCon
     }
     last = kind;
   }
-  return hunks.map(({ before, after }) => ({
-    ...{ type: 'diff', path, newText: after.join('') },
-    ...(before.length > 0 && { oldText: before.join('') }),
-  }));
+  return hunks.map(({ before, after }) =>
+    shownDiff(path, before.length > 0 ? before.join('') : undefined, after.join('')),
+  );
+}
+
+/** Returns a diff in which invisible characters are codes. An editor draws some of them as line breaks. */
+function shownDiff(path: string, oldText: string | undefined, newText: string): ToolCallContent {
+  const before = oldText === undefined ? {} : { oldText: revealInLines(oldText) };
+  return { type: 'diff', path, ...before, newText: revealInLines(newText) };
 }
 
 function withoutBreak(line = ''): string {
@@ -137,6 +141,26 @@ function withoutBreak(line = ''): string {
 export function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } };
 }
+
+/**
+ * Returns a fact about a call as content. The fact can contain text of a model or a server, and the editor draws it as
+ * Markdown, so it becomes one line in which no sign has a meaning.
+ */
+export function factContent(fact: string): ToolCallContent {
+  const line = revealHidden(fact).replaceAll('\n', ' ⏎ ');
+  const indented = line.replace(/^ +/, (spaces) => '\u00a0'.repeat(spaces.length));
+  return textContent(indented.replace(markdownSigns, escapedSign));
+}
+
+/** Returns a sign that Markdown shows as it is. For some editors, `\[` is the start of a formula. */
+function escapedSign(sign: string): string {
+  if (sign === '[') return '&#91;';
+  return sign === '\\' ? '&#92;' : `\\${sign}`;
+}
+
+/** Matches signs of Markdown in a line, also those that make an address a link. A `_` inside of a word, such as a path, has no meaning. */
+const markdownSigns =
+  /[\\`*[<>&~$|]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|(?<=^\u00a0*)[#+=-]|(?<=^\u00a0*\d+)[.)]|:(?=\/\/)|(?<=www)\.|@/giu;
 
 /** Returns a text in a code block. The fence is longer than any fence in the text. */
 export function fenced(text: string): string {

@@ -20,10 +20,11 @@ import { replaceAllNotes } from '../chat/render/call-body.ts';
 import type { Conversation } from '../chat/session/conversation.ts';
 import { ruleToText } from '../config/rule-text.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
-import { revealHidden, revealInContent } from '../text/cells/reveal-hidden.ts';
+import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import {
   absolutePath,
   describeCall,
+  factContent,
   fenced,
   fieldsOf,
   previewDiffs,
@@ -201,7 +202,8 @@ function toolCallOf(dialog: ApprovalDialog, cwd: string): RequestPermissionReque
   const asker = approval.isGuardrail ? 'A guardrail asks' : `The sub-agent ${agents?.at(-1)} asks`;
   return {
     ...{ toolCallId, name, kind, locations, status: 'pending' },
-    title: agents === undefined && !approval.isGuardrail ? title : `${asker}: ${title}`,
+    title:
+      agents === undefined && !approval.isGuardrail ? title : `${revealHidden(asker)}: ${title}`,
     content: requestContent(dialog, cwd),
     ...(input !== undefined && { rawInput: input }),
   };
@@ -233,14 +235,14 @@ function requestContent(dialog: ApprovalDialog, cwd: string): ToolCallContent[] 
     ...(place === undefined ? [] : [place]),
     ...(path === given ? [] : [`The path leads to ${path}`]),
     ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
-  ].map((note) => textContent(revealHidden(note)));
+  ].map(factContent);
   if (input === undefined)
     return [...notes, textContent('The input of this call is not known, so it cannot be allowed.')];
   const isShown = preview !== undefined && !preview.isCut && preview.diff !== '';
-  if (isShown) return [...notes, ...previewDiffs(preview, path).map(withoutInvisible)];
+  if (isShown) return [...notes, ...previewDiffs(preview, path)];
   const { content } = describeCall(name, withRealPath(approval), folder ?? cwd);
   const replaced = replaceAllNotes(name, input).map(textContent);
-  if (content.length > 0) return [...notes, ...replaced, ...content.map(withoutInvisible)];
+  if (content.length > 0) return [...notes, ...replaced, ...content];
   const { command, description: _description, ...others } = fields;
   if (name === 'bash' && typeof command === 'string') {
     const rest = Object.keys(others).length === 0 ? [] : [JSON.stringify(others)];
@@ -248,12 +250,4 @@ function requestContent(dialog: ApprovalDialog, cwd: string): ToolCallContent[] 
     return [...notes, textContent(fenced(text))];
   }
   return [...notes, textContent(fenced(revealHidden(JSON.stringify(input, null, 2))))];
-}
-
-/** Shows invisible characters of a change as their code. */
-function withoutInvisible(content: ToolCallContent): ToolCallContent {
-  if (content.type !== 'diff') return content;
-  const { oldText, newText } = content;
-  const before = typeof oldText === 'string' ? { oldText: revealInContent(oldText) } : {};
-  return { ...content, ...before, newText: revealInContent(newText) };
 }

@@ -2,6 +2,7 @@ import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk';
 import type { AgentEvent, Item, JsonValue, Part, PartId, ToolCallId } from '@millrace/core';
 import { endedCommand, type TodoTask } from '@millrace/tools';
 import type { ChatState, EventOf } from '../chat/contract/chat-state.ts';
+import { printable, printableOutput, withoutStyles } from '../text/cells/printable.ts';
 import { describeCall, fenced, fieldsOf, kindOf, shortTitle, textContent } from './call-view.ts';
 import { blockOfPart } from './prompt-content.ts';
 
@@ -25,6 +26,8 @@ interface SentCall {
   readonly isTerminal: boolean;
   /** True after output was sent to the terminal. */
   hasOutput: boolean;
+  /** The start of a control sequence at the end of the output, which is not complete yet. */
+  held?: string;
 }
 
 /**
@@ -203,9 +206,12 @@ export class SessionUpdates {
   output(toolCallId: ToolCallId, added: string, tail: string): readonly SessionUpdate[] {
     const call = this.#calls.get(toolCallId);
     if (!call?.isTerminal)
-      return this.#update({ toolCallId }, { content: [textContent(fenced(tail))] });
+      return this.#update({ toolCallId }, { content: [textContent(fenced(plainOutput(tail)))] });
     call.hasOutput = true;
-    const data = added.replaceAll(/(?<!\r)\n/g, '\r\n');
+    // The terminal of the editor obeys control sequences, and a program that the command runs can print any.
+    const { text, held } = printableOutput(`${call.held ?? ''}${added}`);
+    call.held = held;
+    const data = text.replaceAll(/(?<!\r)\n/g, '\r\n');
     return this.#update(
       { toolCallId },
       { _meta: { terminal_output: { terminal_id: toolCallId, data } } },
@@ -304,14 +310,20 @@ function resultContent(
 ): ToolCallContent[] {
   if (changing.has(name) && !isError) return [];
   const half = maxResultLength / 2;
-  const isLong = text.length > maxResultLength;
-  const shown = isLong ? `${text.slice(0, half)}\n…\n${text.slice(-half)}`.toWellFormed() : text;
+  const plain = plainOutput(text);
+  const isLong = plain.length > maxResultLength;
+  const shown = isLong ? `${plain.slice(0, half)}\n…\n${plain.slice(-half)}`.toWellFormed() : plain;
   const isPlain = kindOf(name) === 'other' || kindOf(name) === 'think' || isError;
   const pictures = attachments.flatMap((part): ToolCallContent[] => {
     const block = blockOfPart(part);
     return block?.type === 'image' ? [{ type: 'content', content: block }] : [];
   });
   return [...(shown === '' ? [] : [textContent(isPlain ? shown : fenced(shown))]), ...pictures];
+}
+
+/** Returns the output of a tool as the terminal shows it, without control sequences. */
+function plainOutput(text: string): string {
+  return printable(withoutStyles(text));
 }
 
 function rawOutput(value: JsonValue | undefined): { readonly rawOutput?: unknown } {

@@ -49,6 +49,10 @@ export function oneLine(text: string, length: number): string {
 const terminalSequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences consist of them
   /\u001b(?:\[[0-9:;<=>?]{0,64}[ -/]{0,4}(?:[@-~]|$)|\][^\u0007\u001b]{0,256}(?:\u0007|\u001b\\|$)|$)/g;
+/** Matches a sequence at the end of a text that can continue in the next text. */
+const openSequence =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences consist of them
+  /\u001b(?:\[[0-9:;<=>?]{0,64}[ -/]{0,4}|\][^\u0007\u001b]{0,256}\u001b?)?$/;
 /** Matches the part of a line that a program replaced after a carriage return. */
 const replacedText = /^.*\r(?=.)/gm;
 
@@ -57,8 +61,24 @@ const replacedText = /^.*\r(?=.)/gm;
  * wrote several times, such as a progress bar, keeps only its last text.
  */
 export function withoutStyles(text: string): string {
-  const plain = text.includes('\u001b') ? text.replace(terminalSequence, '') : text;
+  const plain = withoutSequences(text);
   return plain.includes('\r') ? plain.replaceAll('\r\n', '\n').replace(replacedText, '') : plain;
+}
+
+function withoutSequences(text: string): string {
+  return text.includes('\u001b') ? text.replace(terminalSequence, '') : text;
+}
+
+/**
+ * Makes the next output of a program safe for a terminal that another program draws. Only line breaks, tabs and carriage
+ * returns still have an effect. `held` is the start of an unfinished sequence, which belongs before the next output.
+ *
+ * @example printableOutput('a\u001b[3'); // { text: 'a', held: '\u001b[3' }
+ */
+export function printableOutput(output: string): { readonly text: string; readonly held: string } {
+  const held = openSequence.exec(output)?.[0] ?? '';
+  const complete = withoutSequences(output.slice(0, output.length - held.length));
+  return { text: complete.split('\r').map(printable).join('\r'), held };
 }
 
 const tabStop = 4;

@@ -47,6 +47,16 @@ export function revealInContent(text: string): string {
   return withCodes(text, disguisesIn);
 }
 
+/**
+ * Replaces the characters that `revealInContent` replaces, and all control characters except tabs and line breaks. Use
+ * this for a content that another program draws, because some programs draw U+0085 or a carriage return as a line break.
+ */
+export function revealInLines(text: string): string {
+  return revealInContent(text).replace(strayControl, codeOf);
+}
+
+const strayControl = /(?![\t\n]|\r\n)\p{Cc}/gu;
+
 function withCodes(text: string, find: FindDisguises): string {
   let shown = '';
   let through = 0;
