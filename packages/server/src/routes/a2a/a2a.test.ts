@@ -86,7 +86,7 @@ describe.each(a2aBindings)('24.5: with the binding %s', (binding) => {
     expect(state).toBe('TASK_STATE_INPUT_REQUIRED');
     const { status } = await client.getTask({ tenant: '', id: taskId });
     const [text, data] = status?.message?.parts ?? [];
-    expect(text?.content?.value).toMatch(/remove.*a\.txt/);
+    expect(text?.content?.value).toMatch(/remove.*a\.txt/s);
     expect(data?.content?.value).toMatchObject({ kind: 'question', id: 'c1', name: 'remove' });
     await expect(client.sendMessage(sent('And?', { contextId }))).rejects.toThrow(
       /waits for an answer/,

@@ -8,7 +8,7 @@ import {
   sessionId,
 } from '@millrace/core';
 import { partOf } from '../../messages/part-content.ts';
-import { describeQuestion } from '../mcp/questions.ts';
+import { describeQuestion } from '../mcp/question-text.ts';
 import { endText, type RunMoment, RunView } from '../mcp/run-view.ts';
 import type { Question, ResponseStep } from '../openai/response-log.ts';
 import { questionData } from './answers.ts';

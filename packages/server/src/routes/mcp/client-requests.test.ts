@@ -72,7 +72,7 @@ test('24.4: a tool names its question, and the answer can come with the call', a
   expect(result.inputRequests).toEqual({
     user_name: {
       method: 'elicitation/create',
-      params: { message: 'Who are you?', requestedSchema: nameForm },
+      params: { message: 'Asked by tool greet:\nWho are you?', requestedSchema: nameForm },
     },
   });
   const ann = { user_name: accepted({ name: 'Ann' }), other: accepted({}) };

@@ -9,7 +9,6 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  toArray,
 } from '@millrace/core';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { ClientAbility } from '../../contract/served-agent.ts';
@@ -17,16 +16,25 @@ import type { RouteContext } from '../../http/route.ts';
 import { readChatNear } from '../chat/chat-state.ts';
 import type { McpCaller } from './protocol/caller.ts';
 import { field, type McpId } from './protocol/rpc-message.ts';
+import {
+  askerOf,
+  describeQuestion,
+  isFormShowable,
+  shownForm,
+  shownInput,
+} from './question-text.ts';
 import type { OfferedTool } from './tool-list.ts';
 
-/** Maximum length of the input of a call in a question. A user can allow only a call that is shown completely. */
-const maxInputLength = 100_000;
 const maxReasonLength = 4000;
 
-/** Returns whether the client can answer a question. It cannot if it has no way to show the question. */
+/**
+ * Returns whether the client can answer a question. It cannot if it has no way to show the question, or if its user
+ * would not see a part of the answer.
+ */
 export function canAnswer({ from }: AskedApproval, { abilities }: McpCaller): boolean {
   const ability = programAbility(from?.form);
-  return abilities.has('elicitation') || (ability !== undefined && abilities.has(ability));
+  if (ability !== undefined && abilities.has(ability)) return true;
+  return abilities.has('elicitation') && (from?.form === undefined || isFormShowable(from.form));
 }
 
 /** Returns what a client must be able to do to answer a form without its user. */
@@ -43,13 +51,16 @@ export function clientRequest(
   caller: McpCaller,
 ): JsonObject {
   const form = asked.from?.form;
-  if (form !== undefined) return formRequest(form, caller);
+  if (form !== undefined) return formRequest(form, caller, askerOf(asked));
   return { method: 'elicitation/create', params: elicitation(asked, state) };
 }
 
-/** Returns a form as a request for the client: for its model, for its folders, or for its user. */
-export function formRequest(form: FormQuestion, { abilities }: McpCaller): JsonObject {
-  const { message, schema, request } = form;
+/**
+ * Returns a form as a request for the client: for its model, for its folders, or for its user. `asker` names the tool
+ * that asks the user. Default: the application itself asks.
+ */
+export function formRequest(form: FormQuestion, { abilities }: McpCaller, asker = ''): JsonObject {
+  const { message, request } = form;
   const ability = programAbility(form);
   if (ability === 'roots' && abilities.has(ability)) return { method: 'roots/list', params: {} };
   if (ability === 'sampling' && abilities.has(ability))
@@ -61,7 +72,9 @@ export function formRequest(form: FormQuestion, { abilities }: McpCaller): JsonO
         ...(request?.system !== undefined && { systemPrompt: request.system }),
       },
     };
-  return { method: 'elicitation/create', params: { message, requestedSchema: schema } };
+  const shown = shownForm(form);
+  const params = { message: asker + shown.message, requestedSchema: shown.schema };
+  return { method: 'elicitation/create', params };
 }
 
 /**
@@ -97,6 +110,9 @@ export function formAnswer(
   }
 }
 
+/** The reason against a form with hidden characters in a name or a value. */
+const hiddenValues = 'The form has values with invisible characters';
+
 function textIn(value: JsonValue | undefined, name: string): readonly string[] {
   const text = field(value, name);
   return typeof text === 'string' ? [text] : [];
@@ -112,48 +128,9 @@ function elicitation(asked: AskedApproval, state: FoldState): JsonObject {
     message: describeQuestion(asked, state),
     requestedSchema: {
       type: 'object',
-      ...(inputOf(asked, state) === undefined ? { properties: { reason } } : allow),
+      ...(shownInput(asked, state) === undefined ? { properties: { reason } } : allow),
     },
   };
-}
-
-/** Describes a question of the agent in words. */
-export function describeQuestion(asked: AskedApproval, state: FoldState): string {
-  const { name, reason, from } = asked;
-  if (from?.form !== undefined) return from.form.message;
-  const why = reason === undefined ? '' : ` (${reveal(reason)})`;
-  const what = `The agent wants to call the tool ${reveal(name)}${why}`;
-  const input = inputOf(asked, state);
-  if (input !== undefined) return `${what}: ${input}`;
-  return `${what}. Its input cannot be shown here, so the call cannot be allowed here. Answer on the page or in the terminal`;
-}
-
-/**
- * Returns the input of a call as JSON in which every character is visible. Returns undefined if the input is
- * unknown, is not JSON, or is too long for a question.
- */
-function inputOf({ toolCallId, from }: AskedApproval, { items }: FoldState): string | undefined {
-  if (from !== undefined) return limited(reveal(JSON.stringify(from.input)));
-  for (const { parts } of toArray(items).toReversed())
-    for (const { part } of parts)
-      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId)
-        return part.input === undefined ? undefined : limited(reveal(JSON.stringify(part.input)));
-  return undefined;
-}
-
-function limited(text: string): string | undefined {
-  return text.length > maxInputLength ? undefined : text;
-}
-
-/** Matches characters that have no width, change the direction, or look like a plain space. */
-const hidden =
-  /(?! )[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-
-/** Replaces characters that a user cannot see with their code, and long runs of spaces with their number. */
-function reveal(text: string): string {
-  return text
-    .replace(hidden, (char) => `‹U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase()}›`)
-    .replace(/ {9,}/g, (run) => `‹${run.length} spaces›`);
 }
 
 /**
@@ -174,6 +151,9 @@ function answerCommand(
   if (from?.form !== undefined) {
     const given = formAnswer(from.form, answer);
     const [action, content] = [field(given, 'action'), field(given, 'content')];
+    // A client can send its answer with the call, before it got the question.
+    if (programAbility(from.form) === undefined && !isFormShowable(from.form))
+      return deny(hiddenValues);
     if (action === 'accept' && isJsonObject(content))
       return { type: 'approve', ...call, input: content };
     return deny(action === 'decline' ? 'The user declined to answer' : formDismissed);
@@ -205,7 +185,7 @@ export async function submitAnswers(
   const answered = fold.asked.filter(({ toolCallId }) => answers.has(toolCallId));
   for (const asked of answered) {
     const { toolCallId } = asked;
-    const isShown = inputOf(asked, fold) !== undefined;
+    const isShown = shownInput(asked, fold) !== undefined;
     const command = answerCommand(asked, answers.get(toolCallId), isShown, by);
     // A repeated answer has the same idempotency key, so it has no further effect.
     // A key has at most 256 characters, and ids of calls can be longer. A cut key could belong to two questions.

@@ -13,7 +13,7 @@ import {
 import type { Log } from '@millrace/log';
 import type { ResponseEnd } from '../openai/response-log.ts';
 import { sessionUri } from './protocol/uris.ts';
-import { describeQuestion } from './questions.ts';
+import { describeQuestion } from './question-text.ts';
 import { endText, type RunMoment } from './run-view.ts';
 import type { OfferedTool, runStatuses } from './tool-list.ts';
 
