@@ -115,7 +115,7 @@ export {
 export type { LiveOutput, OutputSlice } from './shell/background/live-output.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
 export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
-export { endCommandsNow, pauseCommandsNow } from './shell/process-session.ts';
+export { endCommandsNow, pauseCommandsNow, reportAtExit } from './shell/process-session.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
   type IsolatedAgent,

@@ -4,6 +4,7 @@ import {
   confinementOf,
   findSandbox,
   type PreparedCommand,
+  reportAtExit,
   type Sandbox,
   type SandboxProblem,
   type SandboxRequest,
@@ -13,6 +14,7 @@ import {
 import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { compileCacheFolder, ownPrograms } from '../package-files.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 
 /** Describes how the system protects the user from commands of the agent. */
 export interface Protection {
@@ -48,6 +50,8 @@ export async function openSandbox(
 ): Promise<Protection> {
   if (config === undefined || config.profile === 'off')
     return { sandbox: undefined, summary: 'Commands are not confined: the sandbox is off.' };
+  // If the process exits at once, nothing else can tell the user what the sandbox renamed.
+  reportAtExit((sentence) => writeText(process.stderr, `${sentence}\n`));
   const { profile, network, unixSockets, writable, hide, isRequired } = config;
   const protect = ['millrace.json', ...executedFiles];
   const programs = ownPrograms(process.env);

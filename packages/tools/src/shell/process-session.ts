@@ -93,18 +93,40 @@ function descendantsOf(leader: number) {
 }
 
 const running = new Set<number>();
+let isListening = false;
+let report: (sentence: string) => void = reportOnStderr;
+
+/**
+ * Sets the function that receives the sentences of `endCommandsNow` if this process exits while a command runs, or before
+ * the sandbox has checked what the command created. It must be synchronous. Default: each sentence is a line on standard
+ * error, without control characters.
+ *
+ * @example
+ * reportAtExit((sentence) => writeSync(logFile, `${sentence}\n`));
+ */
+export function reportAtExit(given: (sentence: string) => void): void {
+  report = given;
+}
+
+function reportOnStderr(sentence: string): void {
+  // A command chose the names of the files.
+  process.stderr.write(`${sentence.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')}\n`);
+}
+
+function endAtExit(): void {
+  for (const sentence of endCommandsNow()) report(sentence);
+}
 
 /**
  * Makes sure that a session is killed if this process exits first. Call the returned function when the
  * session has ended.
  */
 export function killOnExit(leader: number): () => void {
-  if (running.size === 0) process.on('exit', endCommandsNow);
+  // The listener stays, because the sandbox checks what a command created after the end of the command.
+  if (!isListening) process.on('exit', endAtExit);
+  isListening = true;
   running.add(leader);
-  return () => {
-    running.delete(leader);
-    if (running.size === 0) process.off('exit', endCommandsNow);
-  };
+  return () => void running.delete(leader);
 }
 
 /** Maximum number of checks whether processes have ended or are paused. The time between two checks is 1 ms. */
@@ -115,7 +137,8 @@ const minQuiet = 5;
 /**
  * Kills all running commands with SIGKILL, waits for their end, and lets the sandbox check a last time which
  * forbidden files they created. It is synchronous. Call it immediately before this process ends with a signal.
- * If this process exits in another way, it runs by itself. Returns sentences about files that the sandbox renamed.
+ * If this process exits in another way, it runs by itself, and `reportAtExit` gets the sentences. Returns sentences about
+ * files that the sandbox renamed.
  *
  * @example
  * process.once('SIGINT', () => {
