@@ -11,6 +11,7 @@ import { VimKeys } from '../input/editor/vim-keys.ts';
 import type { Key } from '../input/keys/key.ts';
 import { refusalToResume } from '../store/own-session.ts';
 import { oneLine } from '../text/cells/printable.ts';
+import { isAsciiTerminal } from '../text/terminal/ascii-terminal.ts';
 import { clipboardText } from '../text/terminal/terminal-gate.ts';
 import { findTheme, type Theme, themeNamed } from '../text/theme/theme.ts';
 import { actsOutside, allCommands, isCommand, runSlashCommand } from './commands/command-table.ts';
@@ -130,7 +131,8 @@ export class ChatApp implements CommandContext {
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
     const isBusy = () => this.isBusy;
-    this.display = new Display({ clock, theme, size: () => screen, isBusy, plain });
+    const isAscii = isAsciiTerminal(env);
+    this.display = new Display({ clock, theme, size: () => screen, isBusy, plain, isAscii });
     this.place = new WorkPlace({ cwd, clock, onChange: () => this.display.requestDraw() });
     if (theme.styles.strong.length > 0)
       this.display.theme = themeNamed(config.theme ?? 'auto', theme);

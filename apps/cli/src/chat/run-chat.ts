@@ -1,3 +1,4 @@
+import { asciiTerminal, isAsciiTerminal } from '../text/terminal/ascii-terminal.ts';
 import type { RunChatOptions } from './contract/chat-options.ts';
 
 // The chat module is slow to load, so loading starts when this module is imported.
@@ -6,7 +7,9 @@ const loadedChat = loadForProduction(() => import('./chat-in-terminal.tsx'));
 loadedChat.catch(() => {});
 
 /** Runs the chat in a terminal until the user leaves it. Returns the exit code. */
-export async function runChat(options: RunChatOptions): Promise<number> {
+export async function runChat(given: RunChatOptions): Promise<number> {
+  const { env, stdout = process.stdout } = given;
+  const options = isAsciiTerminal(env) ? { ...given, stdout: asciiTerminal(stdout) } : given;
   if (isPlainChat(options)) {
     const { plainChat } = await import('./plain/plain-chat.ts');
     return plainChat(options);

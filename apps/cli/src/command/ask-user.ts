@@ -10,10 +10,13 @@ import { cellWidth, withLargestWidths } from '../text/cells/cell-width.ts';
 import { wrapCells } from '../text/cells/clip-text.ts';
 import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
+import { asciiQuestion, isAsciiTerminal } from '../text/terminal/ascii-terminal.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 
 /** The terminal in which a question is asked. */
 export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
+  /** The environment, which names the locale of the terminal. Default: that of this process. */
+  readonly env?: Host['env'] | undefined;
   /** The output. If it is a terminal, it has a size. */
   readonly stdout: Host['stdout'] & {
     readonly rows?: number | undefined;
@@ -29,8 +32,9 @@ export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
  * cancels with Ctrl-C or Ctrl-D, or if the input ends.
  */
 export async function askYesNo(host: AskHost, question: string): Promise<boolean | undefined> {
-  const { stdin, stdout, signal, clock = systemClock } = host;
-  const pages = pagesOf(`${question} ${choices}`, stdout);
+  const { stdin, stdout, signal, clock = systemClock, env = process.env } = host;
+  const shown = isAsciiTerminal(env) ? asciiQuestion(printable(question)) : question;
+  const pages = pagesOf(`${shown} ${choices}`, stdout);
   const { promise, resolve } = Promise.withResolvers<boolean | undefined>();
   const guard = new AnswerGuard({ clock, onChange: () => {} });
   let isHinted = false;

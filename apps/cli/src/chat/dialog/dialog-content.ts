@@ -12,13 +12,14 @@ import {
   replaceAllNotes,
 } from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
-import { clippedSubject, dialogTitle } from './dialog-title.ts';
+import { clippedSubject, dialogTitle, shownDialog } from './dialog-title.ts';
 
 /**
  * Returns all lines that the user must see before an approval, except the parts that the title
  * shows. Lines are not shortened.
  */
-export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
+export function dialogContent(look: Look, given: Dialog): readonly string[] {
+  const dialog = shownDialog(look, given);
   switch (dialog.type) {
     case 'approval':
     case 'confirm':
@@ -40,8 +41,9 @@ export function fullDialogLines(
 
 function fullLines(
   look: Look,
-  dialog: ApprovalDialog | ConfirmDialog | QuestionDialog,
+  given: ApprovalDialog | ConfirmDialog | QuestionDialog,
 ): readonly string[] {
+  const dialog = shownDialog(look, given);
   const isCall = dialog.type === 'approval';
   const drawing = { titleLook: look, isFull: true };
   const lines = isCall ? requestContent(look, dialog, drawing) : dialogContent(look, dialog);

@@ -3,6 +3,7 @@ import type { JsonValue } from '@millrace/core';
 import { type ChangePreview, judgedPath } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { revealHidden, revealInProse } from '../../text/cells/reveal-hidden.ts';
+import { asciiTexts } from '../../text/terminal/ascii-terminal.ts';
 import type { ApprovalDialog, Dialog, PickList } from '../contract/dialog.ts';
 import { formatCount } from '../render/format-amounts.ts';
 import {
@@ -15,7 +16,8 @@ import {
 } from '../render/look.ts';
 
 /** Draws the title of a dialog in one or more lines. */
-export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
+export function dialogTitle(look: Look, given: Dialog): readonly string[] {
+  const dialog = shownDialog(look, given);
   const sign = look.isPlain === true ? 'Question:' : '?';
   const title = (text: string) =>
     `${withTone(look, 'mark', sign)} ${withRole(look, 'strong', clipText(text, look.width - 2))}`;
@@ -37,6 +39,11 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
           : wrapText(look, text, '  ').map((line) => withTone(look, 'dim', line)),
       );
   }
+}
+
+/** Returns the dialog with the texts that the terminal can show. The answer is still about the given dialog. */
+export function shownDialog<Shown extends Dialog>(look: Look, dialog: Shown): Shown {
+  return look.isAscii === true && dialog.type !== 'pick' ? asciiTexts(dialog) : dialog;
 }
 
 /**

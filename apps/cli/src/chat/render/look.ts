@@ -13,6 +13,8 @@ export interface Look {
   readonly showsReasoning: boolean;
   /** True if words replace the signs before lines, because a screen reader reads them. Default: false. */
   readonly isPlain?: boolean | undefined;
+  /** True if the terminal shows only ASCII, so a question shows other characters as codes. Default: false. */
+  readonly isAscii?: boolean | undefined;
 }
 
 /** Maps a tone to a role that every theme has. */

@@ -25,6 +25,8 @@ interface DisplayOptions {
   readonly isBusy: () => boolean;
   /** Prints the blocks of the plain mode. Default: the screen is drawn. */
   readonly plain?: BlockPrinter | undefined;
+  /** True if the terminal shows only ASCII. Default: false. */
+  readonly isAscii?: boolean | undefined;
 }
 
 /** The width for which lines of the plain mode are made. The terminal then wraps them, and none is cut. */
@@ -90,10 +92,11 @@ export class Display {
   }
 
   get look(): Look {
-    const { size, plain } = this.#options;
+    const { size, plain, isAscii } = this.#options;
     const { theme, showsReasoning } = this;
-    if (plain !== undefined) return { width: plainWidth, theme, showsReasoning, isPlain: true };
-    return { width: size().columns, theme, showsReasoning };
+    if (plain !== undefined)
+      return { width: plainWidth, theme, showsReasoning, isPlain: true, isAscii };
+    return { width: size().columns, theme, showsReasoning, isAscii };
   }
 
   get rows(): number {
