@@ -94,6 +94,9 @@ export const keyPatterns: readonly RegExp[] = [
     '[A-Za-z0-9_-]{8,}',
   ),
   keyPattern('AIza', '[A-Za-z0-9_-]{16,}'),
+  // In small letters, as in the name of a host, only the digits tell a key from words.
+  keyPattern('aiza', '(?=[a-z_-]{0,32}[0-9])[a-z0-9_-]{16,}'),
+  keyPattern('a[ks]ia', '(?=[a-z]{0,15}[0-9])[a-z0-9]{16}(?![a-z0-9])'),
   keyPattern(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
   keyPattern('A[KS]IA', '[A-Z0-9]{16}'),
   // Matches a JSON web token. It has three parts, and the decoded first part starts with `{"`. Only the first possible
@@ -101,6 +104,10 @@ export const keyPatterns: readonly RegExp[] = [
   keyPattern(
     'eyJ',
     String.raw`(?<!${keyBoundary}eyJ[A-Za-z0-9_-]*?eyJ)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`,
+  ),
+  keyPattern(
+    'eyj',
+    String.raw`(?<!${keyBoundary}eyj[a-z0-9_-]*?eyj)(?=[a-z_-]{0,64}[0-9])[a-z0-9_-]{8,}(?:\.[a-z0-9_-]{8,}){2}`,
   ),
   /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
 ];

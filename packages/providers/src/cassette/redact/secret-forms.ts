@@ -28,7 +28,7 @@ const cutCharacter = new RegExp(
 /** If a text ends with at least this many units from the start of a secret, it reveals the secret. */
 const minRevealingUnits = 4;
 
-/** Finds one secret in all its forms: unchanged, JSON-escaped, percent-encoded, or mixed. */
+/** Finds one secret in all its forms: unchanged, in small or capital letters, JSON-escaped, percent-encoded, or mixed. */
 interface SecretForms {
   /** Matches the whole secret in Latin-1 text. */
   readonly pattern: RegExp;
@@ -76,10 +76,16 @@ function matchesPrefix(
 }
 
 /**
- * Returns all forms of one character as regular expressions. A sequence of backslashes counts as one unit,
+ * Returns all forms of one character, in small and capital letters, as regular expressions. A sequence of backslashes counts as one unit,
  * because each level of escaping doubles them.
  */
-function formsOf(unit: string, at: number): readonly string[] {
+function formsOf(given: string, at: number): readonly string[] {
+  // The name of a host, for example, has only small letters.
+  const spellings = new Set([given, given.toLowerCase(), given.toUpperCase()]);
+  return [...spellings].flatMap((unit) => formsOfUnit(unit, at));
+}
+
+function formsOfUnit(unit: string, at: number): readonly string[] {
   const forms = [rawForm(unit, at), unicodeForm(unit), percentForm(unit)];
   const short = shortEscapes.get(unit);
   if (short !== undefined) forms.push(slashes + short);

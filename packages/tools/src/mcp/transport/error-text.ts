@@ -1,5 +1,6 @@
 import { SdkHttpError } from '@modelcontextprotocol/client';
 import type { McpServer } from '../../contract/mcp-server.ts';
+import { looksSecret } from '../../shell/safe-env.ts';
 
 /** Shortens a text to a maximum length and marks the cut with `…`. */
 export function clip(text: string, maxLength: number): string {
@@ -40,8 +41,8 @@ const placeholder = '[secret]';
 const minSecretLength = { header: 4, variable: 8 };
 
 /**
- * Creates a function that removes the values of headers, query parameters and environment variables
- * of a server from a text.
+ * Creates a function that removes the values of headers, query parameters and environment variables of a server, and
+ * the keys in the path of its address, from a text.
  */
 export function createRedactor(
   { http, stdio }: McpServer,
@@ -53,7 +54,7 @@ export function createRedactor(
       ? Object.values(stdio.env ?? {}).filter((value) => value.length >= minSecretLength.variable)
       : [
           ...Object.values(http.headers ?? {}).flatMap(secretsInHeader),
-          ...queryOf(http.url),
+          ...secretsInUrl(http.url),
           http.oauth?.clientSecret ?? '',
         ].filter((value) => value.length >= minSecretLength.header);
   return (text) => {
@@ -75,8 +76,34 @@ function secretsInHeader(value: string): readonly string[] {
   return [value, ...value.split(/\s+/).slice(1), pair, password];
 }
 
-function queryOf(url: string | URL): readonly string[] {
-  return [...new URL(url).searchParams.values()];
+/** Returns the password, the values of the query, and the parts of the path that look like keys, unchanged and decoded. */
+function secretsInUrl(url: string | URL): readonly string[] {
+  const { password, searchParams, pathname } = new URL(url);
+  const parts = pathname.split(/[/;=,]/);
+  const keys = parts.filter((part, index) => isKey(decoded(part), parts[index - 1] ?? ''));
+  return [...[password, ...keys].flatMap((one) => [one, decoded(one)]), ...searchParams.values()];
+}
+
+/** Matches the parts of a path after which a key follows. */
+const keyName = /(?:^|[-_])(?:keys?|api-?key|tokens?|secrets?|auth|bearer|password)$/i;
+
+/**
+ * Returns true if a part of a path looks like a key: it has the form of a known key, it mixes letters and digits, or it
+ * is longer than a word. A false match only makes an error less clear.
+ */
+function isKey(part: string, before: string): boolean {
+  if (part.length >= minSecretLength.variable && keyName.test(before)) return true;
+  if (looksSecret('', part)) return true;
+  if (part.length >= 16 && /\d/.test(part) && /[a-z]/i.test(part)) return true;
+  return part.split(/[-_.]/).some((word) => word.length >= 24);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Returns the forms in which a secret may appear: unchanged, escaped in JSON, or encoded in a URL. */
