@@ -99,13 +99,15 @@ let report: (sentence: string) => void = reportOnStderr;
 /**
  * Sets the function that receives the sentences of `endCommandsNow` if this process exits while a command runs, or before
  * the sandbox has checked what the command created. It must be synchronous. Default: each sentence is a line on standard
- * error, without control characters.
+ * error, without control characters. Returns the earlier function.
  *
  * @example
  * reportAtExit((sentence) => writeSync(logFile, `${sentence}\n`));
  */
-export function reportAtExit(given: (sentence: string) => void): void {
+export function reportAtExit(given: (sentence: string) => void): (sentence: string) => void {
+  const earlier = report;
   report = given;
+  return earlier;
 }
 
 function reportOnStderr(sentence: string): void {

@@ -50,7 +50,7 @@ function codedText(text: string, hidden: RegExp): string {
 }
 
 /** Replaces each character that is not ASCII with a sign of the same width, so that drawn lines keep their width. */
-export function asciiCells(text: string): string {
+function asciiCells(text: string): string {
   return text
     .toWellFormed()
     .replace(notAscii, (char) => signs.get(char) ?? '?'.repeat(cellWidth(char)));
