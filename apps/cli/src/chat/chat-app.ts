@@ -288,9 +288,7 @@ export class ChatApp implements CommandContext {
       });
   };
 
-  /**
-   * Handles Enter: runs a slash command or sends a message. `chosen` is a field of `MessageContent`.
-   */
+  /** Handles Enter: runs a slash command or sends a message. `chosen` is a field of `MessageContent`. */
   readonly submit = (text: string, chosen: readonly string[] = []): void => {
     // A new message ends a replay.
     this.#replay?.stop();

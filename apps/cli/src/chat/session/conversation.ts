@@ -61,9 +61,8 @@ export class Conversation {
     this.#options = options;
     this.commandEnds = new CommandEnds(options);
     const isPlanning = () => this.state.isPlanning;
-    const onCommand = (command: string) => print([note('dim', `$ ${command}`)]);
-    const onPictures = (sentence: string) => print([note('dim', sentence)]);
-    this.#messages = new MessageQueue({ ...options, isPlanning, onCommand, onPictures });
+    const onNote = (text: string) => print([note('dim', text)]);
+    this.#messages = new MessageQueue({ ...options, isPlanning, onNote });
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     const view = { session, log, print, onChange, onEvent, onBatch, onError, start };

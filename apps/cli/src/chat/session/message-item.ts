@@ -35,8 +35,8 @@ interface MessageOptions {
   readonly isPlanning: () => boolean;
   /** Returns the function that runs the calls of this message. Default: without a limit for all calls together. */
   readonly callsOf?: ((run: RunUnasked) => RunUnasked) | undefined;
-  /** Called with a sentence about pictures that are attached or refused. Default: nobody is told. */
-  readonly onPictures?: ((sentence: string) => void) | undefined;
+  /** Called with each command that runs for a message, and with sentences about its pictures. */
+  readonly onNote: (text: string) => void;
 }
 
 /**
@@ -46,7 +46,7 @@ interface MessageOptions {
 async function messageItem(
   text: string,
   content: MessageContent,
-  { cwd, home, takeOutputs, built, isPlanning, callsOf = (run) => run, onPictures }: MessageOptions,
+  { cwd, home, takeOutputs, built, isPlanning, callsOf = (run) => run, onNote }: MessageOptions,
 ): Promise<Item> {
   const { id, chosen } = content;
   // A message without pictures is sent without waiting, so that messages keep their order.
@@ -61,7 +61,7 @@ async function messageItem(
   const hasFiles = run !== undefined && text.includes('@') && content.texts === undefined;
   const files = hasFiles ? await readMentionedFiles(text, run) : [];
   const mentioned = hasPictures
-    ? await readPictures(text, { cwd, home, run, chosen, onPictures })
+    ? await readPictures(text, { cwd, home, run, chosen, onPictures: onNote })
     : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [
@@ -78,8 +78,6 @@ async function messageItem(
 }
 
 interface MessageQueueOptions extends MessageOptions {
-  /** Called with each command that runs for a message. */
-  readonly onCommand: (command: string) => void;
   /** Called when a command of a message starts, and when the message is complete. */
   readonly onChange: () => void;
 }
@@ -120,14 +118,14 @@ export class MessageQueue {
   }
 
   async #create(text: string, content: MessageContent, signal: AbortSignal): Promise<Item> {
-    const { onCommand } = this.#options;
+    const { onNote } = this.#options;
     const callsOf = (run: RunUnasked): RunUnasked => {
       const limited = callsOfMessage(run, signal);
       return (name, input, given) => {
         const { command } = input;
         const onStart = () => {
           if (typeof command !== 'string') return;
-          onCommand(command);
+          onNote(`$ ${command}`);
           this.#setRunning(true);
         };
         return limited(name, input, { ...given, onStart });
