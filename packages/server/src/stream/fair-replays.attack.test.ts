@@ -62,8 +62,9 @@ test.for([
     const before = frames.count;
     const other = open('shared', streams + 2, 'other');
     await other.waitUntil(isWhole);
-    // The streams of the two clients continue in turns.
-    expect(frames.count - before).toBeLessThan(3 * count);
+    // The streams of the two clients continue in turns. Some more frames of the other client are written while this
+    // client connects, and while its last frame is on the way. Without turns, 9 streams are written.
+    expect(frames.count - before).toBeLessThan(5 * count);
     for (const reader of [...hostile, other]) reader.disconnect();
   },
 );
@@ -77,6 +78,6 @@ test('18.1536: attack: a client delays the same replay that another client needs
   const before = frames.count;
   const other = open('shared', 2, 'other');
   await other.waitUntil(isWhole);
-  expect(frames.count - before).toBeLessThan(3 * count);
+  expect(frames.count - before).toBeLessThan(5 * count);
   for (const reader of [...hostile, other]) reader.disconnect();
 });
