@@ -2,6 +2,7 @@ import { memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryRows } from '../rows/memory-rows.ts';
+import { runSmallExperiment } from '../testing/experiment-logs.ts';
 import {
   type AgentData,
   guardedByStatus,
@@ -33,6 +34,7 @@ beforeAll(async () => {
   server = await ScopeServer.start({ rows, log, clock });
   const own = await server.createData('own');
   others = await server.createData('others');
+  for (const name of ['classified', 'classified-2']) await runSmallExperiment(log, name);
   Object.assign(tokens, {
     open: (issuedOpenly as { readonly token: string }).token,
     unknown: `mr_${'x'.repeat(43)}`,
@@ -72,7 +74,20 @@ describe.each(guardedByStatus.map((operation) => [operation.name, operation] as 
       'GET /statistics/attempts',
       'GET /v1/models',
     ];
-    if (lists.includes(operation.name)) return;
+    if (lists.includes(operation.name)) {
+      test.each(['agent', 'agentName', 'task'])(
+        '18.1601: attack: a list names something of another caller (%s)',
+        async (name) => {
+          const answer = await server.send(tokens[name], operation, others);
+          expect([200, 403]).toContain(answer.status);
+          // The search finds this word in tasks of the caller too.
+          const words = operation.name === 'GET /search' ? [] : ['classified'];
+          for (const word of [...words, others.task_id, others.agent_id, others.agent_name])
+            expect(answer.text).not.toContain(word);
+        },
+      );
+      return;
+    }
 
     test.each([
       ['another agent', 'agent'],

@@ -161,6 +161,8 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tracker/{tracker_id}': { body: () => ({ status: 'x' }) },
   'GET /agents': { query: ({ task_id }) => ({ task_id }) },
   'GET /tasks': { query: ({ agent_id }) => ({ agent_id }) },
+  // A page with one experiment can have a cursor.
+  'GET /experiments': { query: () => ({ limit: '1' }) },
   'GET /search': { query: () => ({ text: 'classified' }) },
   'POST /tokens': { body: ({ agent_id }) => ({ agent_id }) },
 };

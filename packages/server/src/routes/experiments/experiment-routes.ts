@@ -29,8 +29,10 @@ export const experimentRoutes: readonly Route[] = [
       }),
     }),
     reply: experimentListSchema,
-    handle: ({ query }, { service, log, clock }) =>
-      listExperiments(query, { tasks: service.tasks, log, clock }),
+    handle({ query }, { service, log, clock, grant: { scope } }) {
+      const onlySession = scope.kind === 'task' ? scope.taskId : undefined;
+      return listExperiments(query, { tasks: service.tasks, log, clock, onlySession });
+    },
   }),
   route({
     method: 'GET',

@@ -49,6 +49,58 @@ test('25.4: a token for one experiment reads it, and neither another one nor its
     expect([path, (await server.ask(caller, 'GET', path)).status]).toEqual([path, 404]);
 });
 
+test('18.1600: attack: a restricted caller reads the names of all experiments as cursors', async () => {
+  const log = memoryLog();
+  const loop = createAgent({ log, provider: scriptedProvider(['no']) });
+  const agents = [{ type: 'loop', name: 'loop', agent: loop } as const];
+  const names = ['acme-merger', 'layoffs', 'project-x', 'sums', 'zz'];
+  for (const name of names) await runSmallExperiment(log, name);
+  await using server = await ScopeServer.start({ log, agents, authorize: userOfCookie });
+  const agent = await server.asOperator('GET', '/agents/name/loop');
+  const { result: own } = await server.asOperator('POST', '/agents/name/loop/rpc', {
+    ...{ method: 'task/create', params: {} },
+  });
+  const callers = {
+    user: asUser('ada'),
+    agent: await server.createToken({ agent_id: agent.id, read_only: true }),
+    task: await server.createToken({ task_id: own.id, read_only: true }),
+    sums: await server.createToken({ task_id: 'eval/sums', read_only: true }),
+    operator,
+  };
+  const read = async (caller: string, limit: number) => {
+    const seen: string[] = [];
+    const cursors: string[] = [];
+    for (let cursor = ''; cursors.length < 10; ) {
+      const path = `/experiments?limit=${limit}&cursor=${cursor}`;
+      const { data, next } = JSON.parse((await server.ask(caller, 'GET', path)).text);
+      seen.push(...data.map(({ name }: { name: string }) => name));
+      if (next === null) break;
+      cursors.push(next);
+      cursor = next;
+    }
+    return { seen, cursors };
+  };
+  for (const limit of [1, 2, 5]) {
+    for (const who of ['user', 'agent', 'task'] as const)
+      expect([who, await read(callers[who], limit)]).toEqual([who, { seen: [], cursors: [] }]);
+    expect(await read(callers.sums, limit)).toEqual({ seen: ['sums'], cursors: [] });
+    expect((await read(callers.operator, limit)).seen).toEqual(names);
+  }
+  const { text } = await server.ask(callers.sums, 'GET', '/experiments?cursor=sums');
+  expect(JSON.parse(text)).toEqual({ data: [], next: null });
+});
+
+test('18.1600: attack: leftovers of experiments push the name of another one into a cursor', async () => {
+  const log = memoryLog();
+  await using server = await ScopeServer.start({ log, authorize: userOfCookie });
+  await runSmallExperiment(log, 'a-secret');
+  // The search skips the runs of an experiment that has no session of its own, and ends after 400 of them.
+  const leftovers = Array.from({ length: 420 }, (_, n) => `eval/b${String(n).padStart(3, '0')}/v`);
+  for (const session of leftovers) await log.open(session).then((driver) => driver.release());
+  const { text } = await server.ask(asUser('ada'), 'GET', '/experiments');
+  expect(JSON.parse(text)).toEqual({ data: [], next: null });
+});
+
 test('25.4: nobody writes to the sessions of an experiment through the server', async () => {
   const log = memoryLog();
   const loop = createAgent({ log, provider: scriptedProvider(['no']) });

@@ -15,7 +15,7 @@ import type { Clock, Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { TasksService } from '../../contract/service.ts';
 import { foldCacheFor } from '../../inspection/fold-cache.ts';
-import { isNotFound, notFoundError } from '../../stores/row-access.ts';
+import { isFound, isNotFound, notFoundError } from '../../stores/row-access.ts';
 import type {
   CaseComparisonReply,
   CaseQuery,
@@ -28,6 +28,11 @@ interface Sources {
   /** The tasks that the caller may read. */
   readonly tasks: Pick<TasksService, 'get'>;
   readonly clock: Pick<Clock, 'now'>;
+}
+
+interface ListSources extends Sources {
+  /** The only session that the caller may read. Undefined if the caller is not restricted to one session. */
+  readonly onlySession: string | undefined;
 }
 
 const prefix = 'eval/';
@@ -47,11 +52,11 @@ const reports = new WeakMap<StoredExperiment, ExperimentReport>();
 /** Lists the experiments whose session the caller may read. */
 export async function listExperiments(
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
-  sources: Sources,
+  sources: ListSources,
 ): Promise<ExperimentList> {
-  const { log, clock } = sources;
+  const { clock } = sources;
+  const { names, next } = await experimentNames(sources, cursor, limit);
   const deadline = clock.now() + maxReadMs;
-  const { names, next } = await experimentNames(log, cursor, limit);
   const data: ExperimentInfo[] = [];
   for (const name of names) {
     try {
@@ -149,31 +154,45 @@ function sessionOf(name: string): string {
   return `${prefix}${name}`;
 }
 
+interface NamePage {
+  readonly names: readonly string[];
+  /** The last of the names, if further names can follow. */
+  readonly next: string | null;
+}
+
 /**
  * Finds the names of experiments after a name. The runs of an experiment are sessions after its own session. The
- * search skips them, so its cost depends on the number of experiments.
+ * search skips them, so its cost depends on the number of experiments. A name that the caller may not read has no
+ * effect on the page. If the search reaches its bound before it finds a readable name, the list ends.
  */
 async function experimentNames(
-  log: Log,
+  { log, tasks, onlySession }: ListSources,
   after: string | undefined,
   limit: number,
-): Promise<{ readonly names: readonly string[]; readonly next: string | null }> {
-  const names: string[] = [];
+): Promise<NamePage> {
   let cursor = after === undefined ? prefix : `${prefix}${after}`;
+  const isReadable = (name: string) => isFound(tasks.get({ id: `${prefix}${name}` }));
+  if (onlySession !== undefined) {
+    const name = nameIn(onlySession);
+    const isFollowing = name !== undefined && onlySession > cursor && (await isReadable(name));
+    return { names: isFollowing ? [name] : [], next: null };
+  }
+  const names: string[] = [];
   for (let step = 0; step < stepsPerPage; step++) {
     const found = await log.list({ after: cursor, limit: sessionsPerStep });
     if (found.length === 0) return { names, next: null };
     for (const { session } of found) {
       if (!session.startsWith(prefix)) return { names, next: null };
       cursor = session;
-      const [name = '', ...rest] = session.slice(prefix.length).split('/');
-      if (rest.length === 0 && nameForm.test(name)) names.push(name);
+      const name = nameIn(session);
+      if (name !== undefined && (await isReadable(name))) names.push(name);
       if (names.length > limit) {
         const shown = names.slice(0, limit);
         return { names: shown, next: shown.at(-1) ?? null };
       }
+      const [of = '', ...rest] = session.slice(prefix.length).split('/');
       // The names of variants have no character after this one.
-      const end = `${prefix}${name}/~`;
+      const end = `${prefix}${of}/~`;
       if (rest.length > 0 && end > session) {
         cursor = end;
         break;
@@ -181,6 +200,12 @@ async function experimentNames(
     }
   }
   return { names, next: names.at(-1) ?? null };
+}
+
+/** Returns the name of the experiment to which a session belongs. Returns undefined for all other sessions. */
+function nameIn(session: string): string | undefined {
+  const name = session.startsWith(prefix) ? session.slice(prefix.length) : '';
+  return nameForm.test(name) ? name : undefined;
 }
 
 function assertVariant(experiment: string, variant: string, known: readonly string[]): void {
