@@ -50,6 +50,8 @@ interface Slot {
   /** The attempt whose answer a guardrail asks about. Undefined for other items. */
   readonly about?: Attempt | undefined;
   status: 'open' | 'done' | 'dropped';
+  /** True if a guardrail, or a person whom it asked, refused the content. */
+  isWithheld?: boolean;
   /** The item as it was when it ended, for items without a part. */
   item?: OutputItem;
 }
@@ -125,6 +127,14 @@ export class ResponseView {
     });
   }
 
+  /**
+   * Returns whether a guardrail, or a person whom it asked, has refused the item with this index. Readers that
+   * have not received the item must not get its events.
+   */
+  isWithheld(outputIndex: number): boolean {
+    return this.#slots[outputIndex]?.isWithheld === true;
+  }
+
   #numbered(offset: number, events: readonly EventBody[]): readonly ResponseEvent[] {
     const first = (offset - this.#question.offset) * numbersPerRecord;
     return events.map((event) => {
@@ -139,7 +149,7 @@ export class ResponseView {
     if (fact !== undefined) return this.#factEvents(record, before, after);
     if (before === after || delta.type === 'unknown') return [];
     if (delta.type === 'retract_part')
-      return this.#drop(before, ({ partId }) => partId === delta.partId);
+      return this.#drop(before, delta.reason, ({ partId }) => partId === delta.partId);
     if (!this.#turns.has(turn) && delta.type !== 'commit_part') return [];
     switch (delta.type) {
       case 'begin_part':
@@ -167,7 +177,7 @@ export class ResponseView {
         this.#turns.add(turn);
         return [];
       case 'attempt_superseded': {
-        return this.#drop(before, ({ partId, about }) => {
+        return this.#drop(before, fact.reason, ({ partId, about }) => {
           const at = partId === undefined ? about : attemptOf(partId);
           return at?.turn === turn && at.attempt === attempt;
         });
@@ -386,10 +396,11 @@ export class ResponseView {
   }
 
   /** Ends the items whose parts were retracted. The final response does not contain them. */
-  #drop(before: FoldState, isDropped: (slot: Slot) => boolean): EventBody[] {
+  #drop(before: FoldState, reason: string, isDropped: (slot: Slot) => boolean): EventBody[] {
     return this.#slots.filter(isDropped).flatMap((slot) => {
       const item = slot.status === 'open' ? this.#itemOf(before, slot) : undefined;
       slot.status = 'dropped';
+      slot.isWithheld = reason === 'guardrail';
       if (item === undefined) return [];
       const done = slot.kind === 'reasoning' ? item : { ...item, status: 'incomplete' };
       return [{ type: 'response.output_item.done', ...this.#at(slot), item: done }];

@@ -39,9 +39,8 @@ export function streamResponse(
     const frame = ({ type }: ResponseEvent, data: string) =>
       encodeFrame(isNamed ? { event: type, data } : { data });
     const frames = async function* (signal: AbortSignal) {
-      for await (const event of eventsOf(opened, context, signal))
-        if (event.sequence_number > after)
-          for (const line of lines(event)) yield frame(event, line);
+      for await (const event of eventsOf(opened, context, signal, after))
+        for (const line of lines(event)) yield frame(event, line);
       if (!signal.aborted) yield encodeFrame({ data: '[DONE]' });
     };
     const errorLine = (error: unknown) => {
