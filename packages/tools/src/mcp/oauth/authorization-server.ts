@@ -73,27 +73,29 @@ export function isSameIssuer(one: string, other: string): boolean {
  * must belong to the MCP server, to the issuer or to the token endpoint. A page with another host is allowed if its
  * answer names the issuer (RFC 9207), because this program then compares the names.
  */
-export function assertOwnPage(
+export async function assertOwnPage(
   { http }: McpHttpServer,
   { issuer, metadata }: AuthorizationServer,
   page: URL,
   namesIssuer: boolean,
-): void {
+): Promise<void> {
   const own = [String(http.url), issuer, metadata?.token_endpoint ?? issuer].map(
     (url) => new URL(url),
   );
-  if (namesIssuer || own.some((url) => siteOf(url) === siteOf(page))) return;
+  if (namesIssuer) return;
+  const site = await siteOf(page);
+  for (const url of own) if ((await siteOf(url)) === site) return;
   const hosts = [...new Set(own.map(({ host }) => host))].join(', ');
   throw new Error(`its login page belongs to ${page.host}, and not to ${hosts}`);
 }
 
-/** Returns the registrable domain of an address, as far as this is possible without a list of all public suffixes. */
-function siteOf({ host, hostname }: URL): string {
-  const labels = hostname.replace(/\.$/, '').split('.');
-  const [second = '', top = ''] = labels.slice(-2);
-  if (labels.length < 2 || !/[a-z]/.test(top)) return host;
-  // Such as `co.uk`.
-  return labels.slice(top.length === 2 && second.length <= 3 ? -3 : -2).join('.');
+/**
+ * Returns the registrable domain of an address. Below a public suffix such as `co.uk` or `workers.dev`, each name has
+ * an owner of its own. An address without a registrable domain is a site of its own.
+ */
+async function siteOf({ host, hostname }: URL): Promise<string> {
+  const { getDomain } = await import('tldts');
+  return getDomain(hostname.replace(/\.$/, ''), { allowPrivateDomains: true }) ?? host;
 }
 
 /** Returns a field of the metadata that the SDK does not declare. */

@@ -46,7 +46,7 @@ export async function deviceLogin(login: DeviceLogin): Promise<IssuedTokens> {
   if (!given.success) throw new Error(`the login with a code was refused (${first.problem})`);
   const { user_code: userCode, verification_uri, device_code, expires_in } = given.data;
   const page = assertPageAllowed(server, verification_uri);
-  assertOwnPage(server, authorization, page, false);
+  await assertOwnPage(server, authorization, page, false);
   const { issuer } = authorization;
   await login.openPage({ server: server.name, issuer, url: page.href, userCode });
   const expiry = AbortSignal.timeout(Math.min(expires_in * 1_000, 2 ** 31 - 1));

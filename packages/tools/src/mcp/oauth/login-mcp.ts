@@ -178,7 +178,7 @@ async function logInByBrowser(work: PageWork): Promise<McpLogin> {
       ...{ state: listener.state, ...(scope !== undefined && { scope }) },
     });
     const page = assertPageAllowed(server, authorizationUrl);
-    assertOwnPage(server, authorization, page, namesIssuer(authorization));
+    await assertOwnPage(server, authorization, page, namesIssuer(authorization));
     const startUrl = listener.startUri(page.href);
     const { issuer } = authorization;
     await work.openPage({ server: server.name, issuer, url: page.href, startUrl });

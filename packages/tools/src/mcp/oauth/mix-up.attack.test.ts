@@ -71,6 +71,29 @@ test('18.1407: attack: a server starts a login with a code at an honest issuer',
   expect(codes()).toEqual([]);
 });
 
+// These suffixes have many owners. An owner of one name below a suffix is not the owner of another one.
+test.for(
+  ['workers.dev', 'vercel.app', 'github.io', 'asso.fr', 'co.uk', 's3.amazonaws.com'].flatMap(
+    (suffix) => [
+      [`evil.${suffix}`, `honest.${suffix}`],
+      [`mcp.evil.${suffix}`, `login.honest.${suffix}`],
+      [`evil.${suffix}`, suffix],
+      [suffix, `honest.${suffix}`],
+    ],
+  ),
+)('18.1605: attack: the server %s opens the login page of another owner, %s', ([host, page]) =>
+  expectPage([host ?? '', page ?? '', host ?? '', false]),
+);
+
+test.for([
+  ['app.example.workers.dev', 'login.example.workers.dev'],
+  ['example.github.io', 'example.github.io'],
+  ['mcp.example.asso.fr', 'example.asso.fr'],
+  ['mcp.corp.internal', 'login.corp.internal'],
+])('18.1605: the server %s opens the page %s of its owner', ([host, page]) =>
+  expectPage([host ?? '', page ?? '', host ?? '', true]),
+);
+
 test.for([
   ['mcp.example.com', 'mcp.example.com', 'mcp.example.com', true],
   ['mcp.example.com', 'login.example.com', 'api.example.com', true],
@@ -85,29 +108,35 @@ test.for([
   ['203.0.113.7', '198.51.113.7', '203.0.113.7', false],
 ] as const)(
   '18.1407: of the issuer %s, the page of %s with the token endpoint of %s is opened: %s',
-  async ([host, page, token, isOpened]) => {
-    const origin = `https://${host}`;
-    const metadata = {
-      ...{ issuer: origin, registration_endpoint: `${origin}/register` },
-      authorization_endpoint: `https://${page}/authorize`,
-      token_endpoint: `https://${token}/token`,
-      ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
-    };
-    const answer: typeof fetch = async (url, init) => {
-      const { pathname } = new URL(String(url));
-      if (pathname === '/register')
-        return Response.json({ ...JSON.parse(String(init?.body)), client_id: 'me' });
-      if (pathname.startsWith('/.well-known/oauth-protected-resource'))
-        return Response.json({ resource: `${origin}/mcp`, authorization_servers: [origin] });
-      if (pathname === '/.well-known/oauth-authorization-server') return Response.json(metadata);
-      return new Response('', { status: pathname === '/mcp' ? 401 : 404 });
-    };
-    const oauth = { logins: memoryMcpLogins() };
-    const server = { name: 'test', http: { url: `${origin}/mcp`, fetch: answer, oauth } };
-    const openPage = ({ url }: McpLoginPage) => {
-      throw new Error(`opened ${new URL(url).host}`);
-    };
-    const why = isOpened ? `opened ${page}` : `its login page belongs to ${page}`;
-    await expect(loginMcp(server, { openPage })).rejects.toThrow(why);
-  },
+  expectPage,
 );
+
+/** The hosts of the issuer, the page and the token endpoint, and whether the page is opened. */
+type LoginPage = readonly [string, string, string, boolean];
+
+/** Expects that a login at the server opens the page, or refuses it. */
+async function expectPage([host, page, token, isOpened]: LoginPage) {
+  const origin = `https://${host}`;
+  const metadata = {
+    ...{ issuer: origin, registration_endpoint: `${origin}/register` },
+    authorization_endpoint: `https://${page}/authorize`,
+    token_endpoint: `https://${token}/token`,
+    ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
+  };
+  const answer: typeof fetch = async (url, init) => {
+    const { pathname } = new URL(String(url));
+    if (pathname === '/register')
+      return Response.json({ ...JSON.parse(String(init?.body)), client_id: 'me' });
+    if (pathname.startsWith('/.well-known/oauth-protected-resource'))
+      return Response.json({ resource: `${origin}/mcp`, authorization_servers: [origin] });
+    if (pathname === '/.well-known/oauth-authorization-server') return Response.json(metadata);
+    return new Response('', { status: pathname === '/mcp' ? 401 : 404 });
+  };
+  const oauth = { logins: memoryMcpLogins() };
+  const server = { name: 'test', http: { url: `${origin}/mcp`, fetch: answer, oauth } };
+  const openPage = ({ url }: McpLoginPage) => {
+    throw new Error(`opened ${new URL(url).host}`);
+  };
+  const why = isOpened ? `opened ${page}` : `its login page belongs to ${page}`;
+  await expect(loginMcp(server, { openPage })).rejects.toThrow(why);
+}
