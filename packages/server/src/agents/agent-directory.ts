@@ -41,6 +41,9 @@ export class AgentDirectory {
 
   /** Writes one row to the row store for each agent that runs in this process. */
   async start(): Promise<void> {
+    const appAgents = new Set(
+      this.#options.served.map((agent) => (agent.type === 'loop' ? agent.appAgent : undefined)),
+    );
     for (const agent of this.#byName.values()) {
       const { name, description = '', type } = agent;
       const models = agent.type === 'loop' ? agent.models : undefined;
@@ -51,6 +54,7 @@ export class AgentDirectory {
         ...(models && { models }),
         ...(accepts && { caller_options: 'accept' }),
         ...(agent.type === 'loop' && agent.appAgent && { app_agent: agent.appAgent }),
+        ...(appAgents.has(name) && { only_app_calls: true }),
         ...(agent.type === 'loop' && agent.offers && { tools: offeredTools(agent) }),
       };
       await this.#options.rows.registerLocal({

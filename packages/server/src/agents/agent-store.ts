@@ -204,6 +204,7 @@ function withoutServed(metadata: JsonObject | null): JsonObject | null {
     tools: _tools,
     caller_options: _options,
     app_agent: _appAgent,
+    only_app_calls: _onlyAppCalls,
     ...rest
   } = metadata;
   return rest;

@@ -72,7 +72,8 @@ export interface LoopAgent extends NamedAgent {
   /**
    * The name of the served agent that runs the tool calls of MCP apps. Create it with `toolAgent`, from
    * `appTools` of the connected MCP servers and the permission policy of this agent. Every client that can
-   * write to a task of this agent can then call these tools. Default: apps cannot call tools.
+   * write to a task of this agent can then call the tools that the log lists for an app of the task. Only clients
+   * with full access can send other input to that agent. Default: apps cannot call tools.
    */
   readonly appAgent?: string | undefined;
   /**

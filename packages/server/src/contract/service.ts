@@ -107,6 +107,8 @@ export interface RequestMetadata {
   readonly extras?: MessageExtras | undefined;
   /** Limits how much data the caller can copy with forks, branches and copies of tasks. Default: no limit. */
   readonly copies?: CopyLimit | undefined;
+  /** True if the server itself sends the call of an MCP app, after it has checked the tool. Default: false. */
+  readonly isAppCall?: boolean | undefined;
 }
 
 /** Limits the copies of one caller. */

@@ -7,11 +7,12 @@ import { z } from 'zod';
 import { toolAgent } from '../../agents/tool-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { createToken } from '../../http/access/token-store.ts';
+import { asUser, userOfCookie } from '../../testing/scope-requests.ts';
 
 const input = z.object({ city: z.string().optional() });
 
 /** Starts a server with a task in which a tool has shown an app. The app can call `refresh`. */
-async function shownApp({ hasAppAgent = true } = {}) {
+async function shownApp({ hasAppAgent = true, as: caller = '' } = {}) {
   const log = memoryLog();
   const ran: string[] = [];
   const run = (name: string) =>
@@ -40,10 +41,11 @@ async function shownApp({ hasAppAgent = true } = {}) {
     { content: { parts: ['Here you are.'] } },
   ];
   const agent = createAgent({ log, tools: [show, plain], provider: scriptedProvider(script) });
-  const token = createToken();
+  const operator = createToken();
+  const token = caller || operator;
   const tools = ['w_refresh', 'w_order', 'w_delete'].map(run);
   const server = createServer({
-    ...{ tokens: [token], log },
+    ...{ tokens: [operator], log, authorize: userOfCookie },
     agents: [
       { type: 'loop', name: 'guide', agent, ...(hasAppAgent && { appAgent: 'guide-apps' }) },
       toolAgent({
@@ -58,14 +60,19 @@ async function shownApp({ hasAppAgent = true } = {}) {
       new Request(`http://localhost${path}`, {
         method,
         headers: {
-          ...{ authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+          ...(as.startsWith('user=') ? { cookie: as } : { authorization: `Bearer ${as}` }),
+          ...{
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            'a2a-version': '1.0',
+          },
           ...(key !== undefined && { 'idempotency-key': key }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
     );
     // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
-    return { status: response.status, body: (await response.json()) as any };
+    return { status: response.status, body: (await response.json().catch(() => undefined)) as any };
   };
   const content = { type: 'text', author: 'user', content: 'show' };
   const method = 'message/send';
@@ -78,7 +85,7 @@ async function shownApp({ hasAppAgent = true } = {}) {
     transcript(await snapshot(log, sessionId(id))).flatMap(({ parts }) =>
       parts.flatMap((part) => (part.kind === 'tool_result' ? [part] : [])),
     );
-  return { send, call, ran, task, log, resultsOf };
+  return { send, call, ran, task, log, operator, resultsOf };
 }
 
 test('24.4: the calls of an app run in one task, and a repeated request runs once', async () => {
@@ -109,6 +116,63 @@ test('18.472: attack: a client calls a tool that the app of a result does not ha
   const refused = await send('POST', `/tasks/${task}/app-calls`, body, 'k', token);
   expect(refused.body).toMatchObject({ error: { code: 'forbidden' } });
   expect(ran).toEqual(['plain']);
+});
+
+test('18.1606: attack: a user calls a tool of the agent for apps directly', async () => {
+  const { call, ran, send, log, operator, resultsOf } = await shownApp({ as: asUser('eve') });
+  const content = { type: 'text', author: 'user', content: '{"name":"w_delete","arguments":{}}' };
+  const path = '/agents/name/guide-apps';
+  const message = { role: 'user', parts: [{ type: 'text', text: content.content }] };
+  const { body: called } = await call('order');
+  const child = `/tasks/${called.task_id}`;
+  const asked = async () => (await snapshot(log, sessionId(called.task_id))).asked;
+  await expect.poll(async () => (await asked()).length).toBe(1);
+  const before = ran.length;
+  const { offset } = (await send('GET', `${child}/records`)).body.records.at(-1);
+  const item_id = (await snapshot(log, sessionId(called.task_id))).items.chunk[0]?.id;
+  for (const [door, body] of [
+    [`${path}/rpc`, { method: 'message/send', params: { content } }],
+    [`${path}/rpc`, { method: 'message/send', params: { task_id: called.task_id, content } }],
+    [`${path}/rpc`, { method: 'task/create', params: {} }],
+    [`${path}/chat`, { id: 'c1', messages: [message] }],
+    [
+      `${path}/ag-ui`,
+      {
+        threadId: 't1',
+        runId: 'r1',
+        messages: [{ id: 'm', role: 'user', content: content.content }],
+      },
+    ],
+    ['/v1/responses', { model: 'guide-apps', input: content.content }],
+    [`${child}/commands`, { type: 'message', content }],
+    [`${child}/commands`, { type: 'steer', content }],
+    [`${child}/fork`, { item_id, content }],
+    [`${child}/branch`, { at: offset, content }],
+    ['/messages', { task_id: called.task_id, content }],
+    ['/messages/batch', { task_id: called.task_id, contents: [content] }],
+    ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'w_delete' } }],
+    [
+      `${path}/a2a/message:send`,
+      { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: content.content }] } },
+    ],
+  ] as const) {
+    const { body: answer } = await send('POST', door, body);
+    const refused = expect.stringContaining('an agent that runs the calls of MCP apps');
+    expect([door, JSON.stringify(answer)]).toEqual([door, refused]);
+  }
+  expect(ran.slice(before)).toEqual([]);
+  // The user answers the question of a call that the app was allowed to make.
+  const decided = { type: 'approve', tool_call_id: called.tool_call_id };
+  expect((await send('POST', `${child}/commands`, decided)).status).toBeLessThan(300);
+  await expect.poll(async () => (await resultsOf(called.task_id)).length).toBe(1);
+  expect(ran.slice(before)).toEqual(['w_order']);
+  const more = { conversation: called.task_id, input: content.content };
+  const answer = await send('POST', '/v1/responses', more);
+  expect(JSON.stringify(answer.body)).toContain('calls of MCP apps');
+  // The operator can send any message.
+  const rpc = { method: 'message/send', params: { content } };
+  expect((await send('POST', `${path}/rpc`, rpc, undefined, operator)).status).toBe(200);
+  expect(ran.slice(before)).toEqual(['w_order', 'w_delete']);
 });
 
 test('18.472: attack: an app calls a tool that needs an approval', async () => {

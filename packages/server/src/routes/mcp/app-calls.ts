@@ -48,7 +48,7 @@ export const appCallRoutes: readonly Route[] = [
       const text = callMessage({ name: tool, arguments: body.arguments, id: tool_call_id });
       const content = { type: 'text', author: 'user', content: text } as const;
       const message = { type: 'message', content } as never;
-      await service.tasks.submit(child, message, { key: tool_call_id, trace });
+      await service.tasks.submit(child, message, { key: tool_call_id, trace, isAppCall: true });
       return { task_id: child, tool_call_id };
     },
   }),
@@ -101,7 +101,7 @@ async function appTask(
   const name = `app:${hash(`${app.task}\n${app.call}`)}`;
   const origin = { task_id: app.task, tool_call_id: app.call };
   const task_metadata = { archived: true, title: 'Calls of an app', app_of: origin };
-  return (await service.tasks.create(agentId, { name, task_metadata }, { trace })).id;
+  return (await service.tasks.create(agentId, { name, task_metadata }, { trace, isAppCall: true })).id;
 }
 
 function cannotCall(why: string): ServerError {

@@ -1,5 +1,6 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type { Scope, TaskFilter, TaskService } from '../../contract/service.ts';
+import type { AgentInfo } from '../../contract/task.ts';
 import { isFound, isNotFound, notFoundError } from '../../stores/row-access.ts';
 
 /**
@@ -57,6 +58,25 @@ export class ScopeRules {
     if (scope.kind === 'user') return true;
     const { agents } = await this.#service.tasks.get({ id: scope.taskId });
     return agents?.some((agent) => agent.id === id) ?? false;
+  }
+
+  /**
+   * Throws if the agent only runs calls of MCP apps. Such an agent calls each tool that a message names. The route
+   * for calls of apps sends only messages with a tool that the log lists for the app.
+   */
+  async assertInputAccepted(agentId: string): Promise<void> {
+    this.#assertAcceptsInput(await this.#service.agents.get({ id: agentId }));
+  }
+
+  /** Throws if the agent of the task only runs calls of MCP apps. */
+  async assertTaskAcceptsInput(taskId: string): Promise<void> {
+    const { agents } = await this.#service.tasks.get({ id: taskId });
+    for (const agent of agents ?? []) this.#assertAcceptsInput(agent);
+  }
+
+  #assertAcceptsInput({ registration_metadata: metadata }: AgentInfo): void {
+    if (metadata?.['only_app_calls'] !== true) return;
+    throw this.forbid('send input to an agent that runs the calls of MCP apps');
   }
 
   /**

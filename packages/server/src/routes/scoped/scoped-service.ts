@@ -159,20 +159,24 @@ function scopedMessages(messages: MessageService, rules: ScopeRules): MessageSer
     get: findOwn,
     async create(body) {
       await rules.assertTask(body.task_id);
+      await rules.assertTaskAcceptsInput(body.task_id);
       return messages.create(body);
     },
     async createMany(body) {
       await rules.assertTask(body.task_id);
+      await rules.assertTaskAcceptsInput(body.task_id);
       return messages.createMany(body);
     },
     async update(id, body) {
       await rules.assertTask(body.task_id);
+      await rules.assertTaskAcceptsInput(body.task_id);
       const { task_id } = await findOwn(id);
       if (task_id !== body.task_id) throw notFoundError('message', id);
       return messages.update(id, body);
     },
     async updateMany(body) {
       await rules.assertTask(body.task_id);
+      await rules.assertTaskAcceptsInput(body.task_id);
       // The id of a message starts with the id of its task, and the service finds messages of this task only.
       const foreign = Object.keys(body.updates).find((id) => !id.startsWith(`${body.task_id}.`));
       if (foreign !== undefined) throw notFoundError('message', foreign);

@@ -32,11 +32,13 @@ export function scopedTasks(
     },
     async create(agentId, body, sent) {
       await rules.agent(agentId);
+      if (sent?.isAppCall !== true) await rules.assertInputAccepted(agentId);
       await checkNamed({ task_name: body.name });
       return tasks.create(agentId, body, { ...sent, ...owned });
     },
     async sendMessage(agentId, body, sent) {
       await rules.agent(agentId);
+      await rules.assertInputAccepted(agentId);
       await checkNamed(body);
       return tasks.sendMessage(agentId, body, { ...sent, ...owned });
     },
@@ -48,16 +50,20 @@ export function scopedTasks(
     },
     async submit(taskId, command, sent) {
       await rules.assertTask(taskId);
+      const isInput = command.type === 'message' || command.type === 'steer';
+      if (isInput && sent?.isAppCall !== true) await rules.assertTaskAcceptsInput(taskId);
       return tasks.submit(taskId, withVerifiedName(command, rules), sent);
     },
     async fork(taskId, body, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
+      await rules.assertTaskAcceptsInput(taskId);
       return tasks.fork(taskId, body, { ...sent, copies });
     },
     async branch(taskId, body, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
+      await rules.assertTaskAcceptsInput(taskId);
       // The operator of an agent decides about its instructions and the results of its tools.
       if (body.instructions != null) throw rules.forbid('replace the instructions of an agent');
       if ((body.results ?? []).length > 0) throw rules.forbid('replace the results of tools');
@@ -66,6 +72,7 @@ export function scopedTasks(
     async copy(taskId, copied, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
+      await rules.assertTaskAcceptsInput(taskId);
       return tasks.copy(taskId, copied, { ...sent, copies });
     },
     async request(taskId, at) {
