@@ -136,6 +136,26 @@ test('18.170: attack: a span without a task is read, changed or taken by another
   expect(found.text).not.toContain('owner');
 });
 
+test('18.1607: attack: an id of a span tells how often another caller changed it', async () => {
+  const start_time = '2026-01-01T00:00:00Z';
+  const span = { id: 'run-of-others', trace_id: 't', name: 'n', start_time };
+  const { task_id } = others;
+  await server.asOperator('POST', '/spans', { ...span, task_id });
+  for (const name of ['a', 'b', 'c'])
+    await server.asOperator('PATCH', `/spans/${span.id}`, { name });
+  const own = await server.createToken({ agent_name: 'own' });
+  const taken = await server.ask(own, 'POST', '/spans', span);
+  expect([taken.status, JSON.parse(taken.text).message]).toEqual([
+    409,
+    'Cannot use this id: another span has it. Choose another id, or leave it out',
+  ]);
+  expect(taken.text).not.toMatch(/version|\b4\b/);
+  // The owner still learns the reason.
+  const again = await server.createToken({ task_id });
+  const { text } = await server.ask(again, 'POST', '/spans', { ...span, task_id });
+  expect(text).toContain('version');
+});
+
 /** Removes the ids and names of the request from the answer. */
 function masked({ status, text }: TestAnswer, of: AgentData): TestAnswer {
   const names = Object.values(of).toSorted((a, b) => b.length - a.length);

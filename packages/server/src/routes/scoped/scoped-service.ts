@@ -12,7 +12,7 @@ import type {
   TrackerService,
 } from '../../contract/service.ts';
 import type { SpanInfo } from '../../contract/task.ts';
-import { notFoundError } from '../../stores/row-access.ts';
+import { isFound, notFoundError } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
@@ -200,7 +200,12 @@ function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
     async create(body) {
       if (body.task_id != null) await rules.assertTask(body.task_id);
       else if (rules.scope.kind !== 'agent') throw rules.forbid('create a span without a task');
-      return spans.create(body, owner);
+      return spans.create(body, owner).catch(async (error: unknown) => {
+        const isTaken = error instanceof ServerError && error.code === 'conflict';
+        // The error names the version of the stored span. Only callers who can read the span may get it.
+        if (!isTaken || body.id == null || (await isFound(findOwn(body.id)))) throw error;
+        throw takenSpanId();
+      });
     },
     ownerOf: spans.ownerOf,
     get: findOwn,
@@ -220,4 +225,9 @@ function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
       return spans.update(id, body);
     },
   };
+}
+
+function takenSpanId(): ServerError {
+  const message = 'Cannot use this id: another span has it. Choose another id, or leave it out';
+  return new ServerError('conflict', message);
 }
