@@ -109,8 +109,9 @@ export interface ServerOptions {
    */
   readonly requestLog?: RequestLogOptions | undefined;
   /**
-   * Receives descriptions of unexpected events that do not affect a result. They never contain content. Each is
-   * one line without control characters. Default: these events are ignored.
+   * Receives descriptions of unexpected events that do not affect a result, and the messages of errors that handlers
+   * of sync and async agents throw. Clients do not get these messages. Only they can contain content. Each is one
+   * line without control characters. Default: these events are ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /**

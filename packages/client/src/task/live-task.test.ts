@@ -166,7 +166,7 @@ describe('a task of a sync or an async agent', () => {
     expect(task.snapshot().connection).toEqual({ state: 'ended', reason: 'failed' });
     expect(task.snapshot().task).toMatchObject({
       status: 'FAILED',
-      status_reason: expect.stringContaining('as it was told'),
+      status_reason: expect.stringContaining('The handler of the agent threw'),
     });
     await task.send('again');
     await task.until(({ items, isRunning }) => !isRunning && items.length === 4);

@@ -1,5 +1,6 @@
 import type { Observer } from '@millrace/agent';
-import type { LogRecord } from '@millrace/core';
+import { isMillraceError, type LogRecord } from '@millrace/core';
+import { errorReason } from '../contract/server-error.ts';
 
 /**
  * Writes an event to the operator's log. The kind is `retry`, `tool_failed` or `run_failed`. The fields
@@ -53,19 +54,27 @@ function logFact(logEvent: LogEvent, where: LoggedRun, { fact, turn, attempt }: 
   }
 }
 
+interface FailureReceivers {
+  readonly logEvent?: LogEvent | undefined;
+  readonly onDiagnostic: (problem: string) => void;
+}
+
 interface HandlerFailure extends LoggedRun {
   readonly code: string;
-  /** The value that the handler threw. The log gets only its name and its stack. */
+  /** The value that the handler threw. The log of requests gets only its name and the place in the code. */
   readonly cause: unknown;
 }
 
-/** Logs an error that the handler of a sync or async agent threw. */
-export function logHandlerFailure(
-  logEvent: LogEvent,
+/** Reports an error that the handler of a sync or async agent threw. Only `onDiagnostic` gets its message. */
+export function reportHandlerFailure(
+  { logEvent, onDiagnostic }: FailureReceivers,
   { task, agent, run, code, cause }: HandlerFailure,
 ): void {
+  // Clients get the messages of these errors.
+  if (!isMillraceError(cause))
+    onDiagnostic(`Task ${task}: the handler of ${agent} threw: ${errorReason(cause)}`);
   const { name, stack = '' } = cause instanceof Error ? cause : { name: typeof cause };
   const at = stack.split('\n').find((line) => /^\s+at /.test(line));
   const place = at === undefined ? {} : { at: at.trim() };
-  logEvent('run_failed', { task, agent, run, reason: 'error', code, name, ...place });
+  logEvent?.('run_failed', { task, agent, run, reason: 'error', code, name, ...place });
 }

@@ -87,6 +87,17 @@ export function errorReason(error: unknown): string {
   return text.slice(0, maxLength);
 }
 
+/**
+ * Returns the reason that clients and the log get for an error of a handler. The message of any other exception can
+ * contain secrets, for example the address of a database with its password.
+ */
+export function publicReason(error: unknown): string {
+  return isMillraceError(error) ? errorReason(error) : hiddenReason;
+}
+
+const hiddenReason =
+  'The handler of the agent threw an error. onDiagnostic of the server receives its message';
+
 /** Matches control characters, line ends, and characters that change the direction of text. */
 const controlCharacters = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 

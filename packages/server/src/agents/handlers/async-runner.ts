@@ -1,6 +1,6 @@
 import { type Stop, sessionId, type TraceContext } from '@millrace/core';
 import type { AsyncAgent, HandlerContext } from '../../contract/served-agent.ts';
-import { errorCode, errorReason } from '../../contract/server-error.ts';
+import { errorCode, errorReason, publicReason } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { JournalTurn } from '../../contract/task-journal.ts';
 import { unknownCommand } from '../../journal/journal-errors.ts';
@@ -12,7 +12,7 @@ import { eventOf } from '../../stores/task-events.ts';
 import { failedIfRunning } from '../../stores/task-status.ts';
 import type { StoredTask } from '../../stores/task-store.ts';
 import { abandoned, raceAbort, raceTimeout } from '../abort-race.ts';
-import { logHandlerFailure } from '../run-log.ts';
+import { reportHandlerFailure } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
@@ -166,10 +166,9 @@ export class AsyncRunner {
       if (!isClosing && command['type'] === 'event') await this.#track(task.id, offset, epoch);
       await turn.finish(stop, error);
       exportRun(this.#options, { task, agent: info, turn, startMs, stop, error });
-      const { logEvent } = this.#options;
       const where = { task: task.id, agent: info.name, run: turn.runId };
-      if (logEvent !== undefined && error !== undefined)
-        logHandlerFailure(logEvent, { ...where, code: error.code, cause });
+      if (error !== undefined)
+        reportHandlerFailure(this.#options, { ...where, code: error.code, cause });
       return stop.reason === 'stop';
     } catch (error) {
       await abandonTurn(journal, turn);
@@ -187,10 +186,10 @@ export class AsyncRunner {
         if (resolved !== undefined && onCancel !== undefined) {
           const turn = await journal.beginTurn();
           const call = { task, agentId, ...resolved, journal, signal };
-          const { stop, error } = await this.#call(call, turn, onCancel);
+          const { stop, error, cause } = await this.#call(call, turn, onCancel);
           await turn.finish(stop, error);
           if (error !== undefined)
-            onDiagnostic(`Task ${task.id}: onCancel threw: ${error.message}`);
+            onDiagnostic(`Task ${task.id}: onCancel threw: ${errorReason(cause)}`);
         }
         for (const { key } of await journal.commands()) await journal.consume(key);
       });
@@ -247,7 +246,7 @@ async function outcomeOf(
     if (!signal.aborted)
       return {
         stop: { reason: 'error', cause: errorCode(error) },
-        error: { code: errorCode(error), message: errorReason(error) },
+        error: { code: errorCode(error), message: publicReason(error) },
         cause: error,
       };
   }

@@ -77,7 +77,7 @@ test('an agent that fails at any update leaves nothing open, and no streamed con
     fc.asyncProperty(updateLists, async (updates) => {
       play(updates, true);
       const { id, answer } = await newAnswer(harness);
-      await expect(answer.messages()).rejects.toThrow('Broken off');
+      await expect(answer.messages()).rejects.toThrow('The handler of the agent threw');
       const messages = await harness.messages(id);
       expect(messages.every(({ streaming_status }) => streaming_status === 'DONE')).toBe(true);
       const { hasWork } = (await harness.log.info(sessionId(id))) ?? {};

@@ -3,7 +3,7 @@ import type { Clock } from '@millrace/log';
 import type { Content, ContentInput } from '../../contract/content.ts';
 import type { UpdateInput } from '../../contract/message.ts';
 import type { HandlerContext, SyncAgent } from '../../contract/served-agent.ts';
-import { errorCode, errorReason } from '../../contract/server-error.ts';
+import { errorCode, publicReason } from '../../contract/server-error.ts';
 import type { JournalTurn } from '../../contract/task-journal.ts';
 import { noWarnings, type UpdateWarnings } from '../../updates/update-warnings.ts';
 import { UpdateWriter } from '../../updates/update-writer.ts';
@@ -70,7 +70,7 @@ function outcomeOf(
 ): AnswerOutcome {
   if (failure === undefined) return { stop, warnings };
   const { thrown: cause } = failure;
-  return { stop, warnings, cause, error: { code: errorCode(cause), message: errorReason(cause) } };
+  return { stop, warnings, cause, error: { code: errorCode(cause), message: publicReason(cause) } };
 }
 
 /** Writes all updates. Returns false if the signal was aborted first. */

@@ -16,7 +16,7 @@ import { messageDrafts, withMetadata } from '../../messages/message-drafts.ts';
 import { assertUsable, failedIfRunning } from '../../stores/task-status.ts';
 import type { UpdateWarnings } from '../../updates/update-warnings.ts';
 import { answerFromLog } from '../answers.ts';
-import { type LoggedRun, logHandlerFailure } from '../run-log.ts';
+import { type LoggedRun, reportHandlerFailure } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
@@ -161,7 +161,9 @@ export class SyncRunner {
       this.#warn(taskId, end.warnings);
     } catch (error) {
       storage.report(error);
-      const reason = isFull(error) ? 'the storage of the server is full' : errorReason(error);
+      const reason = isFull(error)
+        ? 'the storage of the server is full'
+        : publicStorageReason(error);
       await this.#fail({ taskId, epoch }, `Cannot store the answer: ${reason}`).catch(
         (problem: unknown) =>
           onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(problem)}`),
@@ -198,9 +200,8 @@ export class SyncRunner {
   }
 
   #logFailure(where: LoggedRun, { error, cause }: AnswerOutcome): void {
-    const { logEvent } = this.#options;
-    if (logEvent !== undefined && error !== undefined)
-      logHandlerFailure(logEvent, { ...where, code: error.code, cause });
+    if (error !== undefined)
+      reportHandlerFailure(this.#options, { ...where, code: error.code, cause });
   }
 
   #warn(taskId: string, warnings: UpdateWarnings): void {
@@ -216,6 +217,11 @@ export class SyncRunner {
  */
 function isFull(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'storage_full';
+}
+
+/** Returns why an answer was not stored. Errors of a database can contain its address. */
+function publicStorageReason(error: unknown): string {
+  return isMillraceError(error) ? errorReason(error) : 'the storage of the server failed';
 }
 
 function runningIfUsable(
