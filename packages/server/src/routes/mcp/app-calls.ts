@@ -101,7 +101,8 @@ async function appTask(
   const name = `app:${hash(`${app.task}\n${app.call}`)}`;
   const origin = { task_id: app.task, tool_call_id: app.call };
   const task_metadata = { archived: true, title: 'Calls of an app', app_of: origin };
-  return (await service.tasks.create(agentId, { name, task_metadata }, { trace, isAppCall: true })).id;
+  return (await service.tasks.create(agentId, { name, task_metadata }, { trace, isAppCall: true }))
+    .id;
 }
 
 function cannotCall(why: string): ServerError {

@@ -1,4 +1,4 @@
-import { type OutputGuardrail, outputGuardrail } from '@millrace/agent';
+import { outputGuardrail } from '@millrace/agent';
 import { toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { serveOpenAi } from '../../testing/openai-client.ts';
@@ -18,7 +18,7 @@ const weather = { type: 'function', name: 'weather', parameters: {}, strict: nul
 async function serve(
   script: Parameters<typeof serveOpenAi>[0],
   whileAsking: 'park' | 'wait',
-  checked: OutputGuardrail = guardrail,
+  checked = guardrail,
   more: Parameters<typeof serveOpenAi>[1] = {},
 ) {
   const agent = { guardrails: [checked], whileAsking };

@@ -119,18 +119,14 @@ export class ResponseView {
       if (slot.status === 'dropped' || state === undefined) return [];
       return this.#itemOf(state, slot) ?? [];
     });
-    const agent = this.#agent;
     const usage = state && this.#usage(state);
     return resourceOf(this.#question, {
-      ...{ agent, output, usage, end: this.#end, hasStarted: this.#hasStarted },
+      ...{ agent: this.#agent, output, usage, end: this.#end, hasStarted: this.#hasStarted },
       id: responseId(this.#question),
     });
   }
 
-  /**
-   * Returns whether a guardrail, or a person whom it asked, has refused the item with this index. Readers that
-   * have not received the item must not get its events.
-   */
+  /** Returns whether the item with this index was refused. Later readers must not get its events. */
   isWithheld(outputIndex: number): boolean {
     return this.#slots[outputIndex]?.isWithheld === true;
   }
@@ -176,12 +172,11 @@ export class ResponseView {
       case 'turn_started':
         this.#turns.add(turn);
         return [];
-      case 'attempt_superseded': {
+      case 'attempt_superseded':
         return this.#drop(before, fact.reason, ({ partId, about }) => {
           const at = partId === undefined ? about : attemptOf(partId);
           return at?.turn === turn && at.attempt === attempt;
         });
-      }
       case 'snapshot':
         return this.#settled(after, turn);
       case 'tool_execution_started':
