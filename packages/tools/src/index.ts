@@ -87,6 +87,11 @@ export { approveInSandbox, approveUnconfined } from './sandbox/approve-in-sandbo
 export { findSandbox } from './sandbox/find-sandbox.ts';
 export { type MorePermission, sandboxRuleNames } from './sandbox/more-permissions.ts';
 export {
+  type StartedProgram,
+  type StartPreparedOptions,
+  startPrepared,
+} from './sandbox/start-prepared.ts';
+export {
   type CallPlace,
   callKey,
   confinementOf,

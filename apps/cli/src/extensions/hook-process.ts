@@ -1,7 +1,7 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
-import type { PreparedCommand } from '@millrace/tools';
+import { type PreparedCommand, type StartedProgram, startPrepared } from '@millrace/tools';
 
 interface HookProcessOptions {
   readonly cwd: string;
@@ -54,7 +54,10 @@ export async function runHookProcess(
   options: HookProcessOptions,
 ): Promise<HookResult> {
   const { confine, signal } = options;
-  if (confine === undefined) return runProcess(shellLine(command), options);
+  if (confine === undefined) {
+    const [program = '', ...args] = shellLine(command);
+    return runProcess({ program, args, fds: [] }, options);
+  }
   let prepared: PreparedCommand;
   try {
     prepared = await confine(shellLine(command));
@@ -62,10 +65,10 @@ export async function runHookProcess(
     return { ...nothing, problem: (error as Error).message, isPrevented: true };
   }
   try {
-    const { program, args, env, fds, cwd = options.cwd, blocked } = prepared;
+    const { env, cwd = options.cwd, blocked } = prepared;
     const isExposed = () => prepared.isExposed?.() === true;
-    const result = await runProcess([program, ...args], {
-      ...{ ...options, env, cwd, fds, isExposed },
+    const result = await runProcess(prepared, {
+      ...{ ...options, env, cwd, isExposed },
       signal: AbortSignal.any([signal, blocked]),
     });
     const isPrevented = result.isPrevented || blocked.aborted || isSandboxFailure(result);
@@ -87,22 +90,25 @@ const shellSignalCode = 128;
 const nothing = { exitCode: undefined, stdout: '', stderr: '' } as const;
 
 interface ProcessOptions extends HookProcessOptions {
-  /** File descriptors for the program. The first one gets number 3. */
-  readonly fds?: readonly number[] | undefined;
   /** True if the program can read a hidden file now. Its output is then dropped. Default: false. */
   readonly isExposed?: (() => boolean) | undefined;
 }
 
-async function runProcess(line: readonly string[], options: ProcessOptions): Promise<HookResult> {
+type Program = Pick<PreparedCommand, 'program' | 'args' | 'fds' | 'check'>;
+
+async function runProcess(program: Program, options: ProcessOptions): Promise<HookResult> {
   const { input, timeoutMs, signal, clock } = options;
   if (signal.aborted) return { ...nothing, problem: 'it was stopped', isPrevented: true };
   const ended = Promise.withResolvers<Omit<HookResult, 'stdout' | 'stderr'>>();
-  let child: ChildProcess;
+  let started: StartedProgram;
   try {
-    child = start(line, options);
+    started = start(program, options);
   } catch (error) {
     return { ...nothing, problem: `it did not start (${codeOf(error)})`, isPrevented: true };
   }
+  const { child, admitted } = started;
+  let refusal: string | undefined;
+  admitted.catch((error: Error) => (refusal = error.message));
   const { isExposed = () => false } = options;
   const [stdout, stderr] = [collect(child.stdout, isExposed), collect(child.stderr, isExposed)];
   let stopped: string | undefined;
@@ -145,7 +151,8 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
   signal.removeEventListener('abort', onAbort);
   for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
   const { text, isCut } = stdout();
-  return { ...outcome, stdout: text, isCut, stderr: stderr().text };
+  const refused = refusal === undefined ? {} : { problem: refusal, isPrevented: true };
+  return { ...outcome, ...refused, stdout: text, isCut, stderr: stderr().text };
 }
 
 function shellLine(command: string): readonly string[] {
@@ -153,16 +160,13 @@ function shellLine(command: string): readonly string[] {
   return [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', command];
 }
 
-function start(line: readonly string[], { cwd, env, fds = [] }: ProcessOptions): ChildProcess {
-  const [program = '', ...args] = line;
-  const options = { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe', ...fds] };
+function start(program: Program, { cwd, env }: ProcessOptions): StartedProgram {
   const isWindows = process.platform === 'win32';
-  // `detached` makes the shell the leader of a process group, so that its children end with it.
-  return spawn(program, args, {
-    ...options,
-    shell: isWindows,
+  return startPrepared(program, {
+    ...{ cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], shell: isWindows },
+    // `detached` makes the shell the leader of a process group, so that its children end with it.
     detached: !isWindows,
-  } as SpawnOptions);
+  });
 }
 
 function collect(

@@ -189,10 +189,8 @@ export interface PreparedCommand {
   /** File descriptors for the child process. They get the numbers from 3 on. `finish` closes them. */
   readonly fds: readonly number[];
   /**
-   * If it is present, the program waits before it starts the command. The caller must give the program a pipe as the
-   * descriptor after `fds`, and call `check` after the program has started. If the result is true, the caller writes
-   * one byte to the pipe. Otherwise it must kill the program before it closes the pipe, because the command would run
-   * in a different place. `ended` aborts when the program has ended.
+   * Checks the places of the command after the program has started. If it is present, the command waits. Start such a
+   * command only with `startPrepared`. `ended` aborts when the program has ended.
    */
   readonly check?: ((ended: AbortSignal) => Promise<boolean>) | undefined;
   /** True if all processes of the command end together with the started process. */

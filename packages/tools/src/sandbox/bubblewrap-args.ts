@@ -39,8 +39,8 @@ interface BubblewrapArgs {
 /**
  * Returns the arguments of bubblewrap. Later mounts cover earlier mounts. The order is therefore the disk,
  * hidden places, the workspace, and guarded places in the workspace. The seccomp filter has file descriptor
- * 3. Bubblewrap writes the id of its first process to file descriptor 4. Before the command starts, it waits for a byte
- * on file descriptor 5.
+ * 3. Bubblewrap writes the id of its first process to file descriptor 4. The command starts after `startLine` was written
+ * to file descriptor 5.
  */
 export function bubblewrapArgs(
   view: BubblewrapView,
@@ -69,8 +69,6 @@ export function bubblewrapArgs(
       '3',
       '--info-fd',
       '4',
-      '--block-fd',
-      '5',
     ],
     ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
     // /proc is read-only, because a root process could change kernel settings there.
@@ -86,7 +84,7 @@ export function bubblewrapArgs(
     // A hidden file is replaced by /dev/null. The mount allows no devices, so opening the file fails with
     // "Permission denied".
     ...hide.flatMap((path) => hideArgs(path)),
-    ...['--chdir', root, '--', ...withLimits(command, limits)],
+    ...['--chdir', root, '--', ...withLimits(command, limits, 5)],
   ];
   const isInRoots = (path: string) => roots(view).some((one) => isBelow(one, path));
   const mounts: readonly PlannedMount[] = [

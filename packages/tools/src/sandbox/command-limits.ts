@@ -21,16 +21,30 @@ export function commandLimits(
   };
 }
 
+/** The line that starts a command, see `withLimits`. */
+export const startLine = 'start';
+
+/** If the descriptor is closed without the line, for example because this process was killed, the command must not run. */
+function waitForLine(descriptor: number): readonly string[] {
+  return [
+    `IFS= read -r line <&${descriptor} && [ "$line" = ${startLine} ] || exit 126`,
+    `exec ${descriptor}<&-`,
+  ];
+}
+
 /**
  * Returns a command that sets the limits and then runs the given command. A lower limit of the system stays.
- * Shells use different letters for the number of processes, so the script tries both letters.
+ * Shells use different letters for the number of processes, so the script tries both letters. The script first waits for
+ * `startLine` on the descriptor `waitsAt`. Default: it does not wait.
  */
 export function withLimits(
   command: SandboxRequest['command'],
   { processes, openFiles, fileBytes, memoryBytes }: CommandLimits,
+  waitsAt?: number,
 ): readonly string[] {
   const blocks = Math.ceil(fileBytes / 512);
   const script = [
+    ...(waitsAt === undefined ? [] : waitForLine(waitsAt)),
     'ulimit -c 0 2>/dev/null',
     `ulimit -n ${openFiles} 2>/dev/null`,
     `ulimit -f ${blocks} 2>/dev/null`,

@@ -15,8 +15,8 @@ import {
   worktreesOf,
 } from '../git/repositories/settings-places.ts';
 import { gitFolderOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
+import { atRealEntry } from '../workspace/folder.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
-import { atRealEntry } from '../workspace/real-folder.ts';
 import { entryOf } from '../workspace/real-form.ts';
 
 /**

@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
-import { Writable } from 'node:stream';
 import type { Sandbox } from '../contract/sandbox.ts';
+import { startPrepared } from './start-prepared.ts';
 
 /** The probe takes some milliseconds. On a machine that is very busy, it can take many seconds. */
 const probeTimeoutMs = 60_000;
@@ -22,22 +21,15 @@ export async function probeSandbox(
   timeoutMs: number = probeTimeoutMs,
 ): Promise<SandboxProblem | undefined> {
   const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;
-  const { program, args, fds, check, finish } = await sandbox.prepare(request);
+  const prepared = await sandbox.prepare(request);
   try {
     return await new Promise((resolve, reject) => {
       const env = { PATH: '/usr/bin:/bin' };
-      const gate = check === undefined ? [] : ['pipe'];
-      const stdio = ['ignore', 'ignore', 'pipe', ...fds, ...gate] as ('ignore' | 'pipe' | number)[];
       const limits = { timeout: timeoutMs, killSignal: 9 } as const;
-      const child = spawn(program, args, { env, cwd: '/', stdio, ...limits });
-      const ended = new AbortController();
-      child.once('close', () => ended.abort());
-      const waiting = child.stdio.at(-1);
-      waiting?.on('error', () => {});
-      check?.(ended.signal).then((isAsPlanned) => {
-        if (isAsPlanned && waiting instanceof Writable) waiting.write('1');
-        else child.kill(9);
-      }, reject);
+      const { child, admitted } = startPrepared(prepared, {
+        ...{ env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], ...limits },
+      });
+      admitted.catch(reject);
       const said: Buffer[] = [];
       child.stderr?.on(
         'data',
@@ -52,7 +44,7 @@ export async function probeSandbox(
       });
     });
   } finally {
-    await finish();
+    await prepared.finish();
   }
 }
 

@@ -13,8 +13,8 @@ import { basename, dirname, join } from 'node:path';
 import { errorCodeOf } from '../contract/workspace-error.ts';
 import { isHarmlessChange } from '../git/git-config.ts';
 import { readRegularFileSync } from '../git/read-regular-file.ts';
+import { atRealEntry, inRealFolder } from '../workspace/folder.ts';
 import { isKeptName, moveAway } from '../workspace/kept-names.ts';
-import { atRealEntry, inRealFolder } from '../workspace/real-folder.ts';
 import {
   type KeptFile,
   type KeptPlace,

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Writable } from 'node:stream';
 import type { Clock } from '@millrace/agent';
-import { type PreparedCommand, SandboxError } from '../contract/sandbox.ts';
+import type { PreparedCommand } from '../contract/sandbox.ts';
 import { findProgram } from '../git/run-git.ts';
+import { type StartedProgram, startPrepared } from '../sandbox/start-prepared.ts';
 import { openPipe, readPipe } from './output-pipe.ts';
 import { killOnExit, stopSession, waitForSession } from './process-session.ts';
 
@@ -53,81 +53,38 @@ export async function runCommand(
   const { reader, writer } = await openPipe(options.cwd);
   const pipe = readPipe(reader, options.onOutput);
   try {
-    const child = startShell(command, writer, options);
+    const { child, admitted } = startShell(command, writer, options);
     const exited = exitOf(child, options);
-    const admitted = admit(child, exited, options);
     // Without a process id, the command did not start, and `exited` rejects with the reason.
-    const start = { leader: child.pid ?? 0, exited, admitted, outputEnded: pipe.ended };
+    const start = { leader: child.pid ?? 0, exited, outputEnded: pipe.ended };
     const end = child.pid === undefined ? exited : waitUntilGone(start, options);
-    const ended = await end.finally(() => gateOf(child, options)?.destroy());
+    if (child.pid !== undefined) admitted.then(options.onStart, () => {});
+    const ended = await end;
     await pipe.drain();
-    if (!(await admitted)) throw replacedError(options);
+    await admitted;
     return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
   } finally {
     pipe.close();
   }
 }
 
-/**
- * Lets a confined command start if its places are as planned. Resolves with false if they are not. The program then
- * still waits, and the caller must kill it.
- */
-async function admit(
-  child: ChildProcess,
-  exited: Promise<Exit>,
-  { confined, onStart }: CommandOptions,
-): Promise<boolean> {
-  if (child.pid === undefined) return true;
-  if (confined?.check === undefined) {
-    onStart?.();
-    return true;
-  }
-  const gate = gateOf(child, { confined });
-  // The program may have ended, and then nobody reads the byte.
-  gate?.on('error', () => {});
-  const ended = new AbortController();
-  const onEnd = () => ended.abort();
-  exited.then(onEnd, onEnd);
-  const isAsPlanned = await confined.check(ended.signal);
-  if (!isAsPlanned) return false;
-  if (gate instanceof Writable) gate.write('1');
-  onStart?.();
-  return true;
-}
-
-/** Returns the pipe on which a confined command waits before it starts. */
-function gateOf(child: ChildProcess, { confined }: Pick<CommandOptions, 'confined'>) {
-  return confined?.check && child.stdio[firstFreeFd(confined)];
-}
-
-/** Returns the first descriptor after those of the command itself. */
-function firstFreeFd({ fds }: Pick<PreparedCommand, 'fds'>): number {
-  return 3 + fds.length;
-}
-
-function replacedError({ cwd }: CommandOptions): SandboxError {
-  const message =
-    'Cannot run the command in the sandbox: while it started, another process replaced a folder that contains protected files. Nothing was run. Stop the other commands, and run it again';
-  return new SandboxError('cannot_confine', message, { path: cwd });
-}
-
-function startShell(command: string, writer: number, options: CommandOptions): ChildProcess {
+function startShell(command: string, writer: number, options: CommandOptions): StartedProgram {
   const { signal, confined } = options;
   const [shell, ...args] = shellCommand(command, options);
   const { program = shell, fds = [], env = options.env, cwd = options.cwd } = confined ?? {};
   let nothing: number | undefined;
   try {
     signal.throwIfAborted();
-    const stdio: ('ignore' | 'pipe' | number)[] = ['ignore', writer, writer, ...fds];
-    if (confined?.check !== undefined) stdio[firstFreeFd(confined)] = 'pipe';
-    const used = stdio.length;
-    for (const fd of inheritedFds().filter((one) => one >= used)) {
-      nothing ??= openSync('/dev/null', 'r');
-      while (stdio.length < fd) stdio.push('ignore');
-      stdio[fd] = nothing;
-    }
+    const descriptors = inheritedFds();
+    if (descriptors.length > 0) nothing = openSync('/dev/null', 'r');
     // `detached` makes the child the leader of its own session and process group.
-    return spawn(program, confined?.args ?? args, { cwd, env, stdio, detached: true });
+    return startPrepared(
+      { program, args: confined?.args ?? args, fds, check: confined?.check },
+      {
+        ...{ cwd, env, stdio: ['ignore', writer, writer], detached: true },
+        replaced: nothing === undefined ? undefined : { descriptors, by: nothing },
+      },
+    );
   } catch (error) {
     // `spawn` throws some errors synchronously, so this block catches them.
     throw signal.aborted ? error : startError(error, options);
@@ -213,21 +170,19 @@ const lingerMs = 250;
 interface StartedCommand {
   readonly leader: number;
   readonly exited: Promise<Exit>;
-  /** Resolves with false if the command must not start. */
-  readonly admitted: Promise<boolean>;
   /** Resolves when all processes have closed the output. */
   readonly outputEnded: Promise<void>;
 }
 
 async function waitUntilGone(
-  { leader, exited, admitted, outputEnded }: StartedCommand,
+  { leader, exited, outputEnded }: StartedCommand,
   options: CommandOptions,
 ): Promise<CommandOutcome> {
   const { clock, graceMs, confined } = options;
   const isSandbox = confined?.endsTogether === true;
   const stopWatching = killOnExit(leader);
   try {
-    const reason = await waitForExitOrStop(exited, admitted, options);
+    const reason = await waitForExitOrStop(exited, options);
     const isWaiting = reason === 'exited' && !isSandbox;
     const leftRunning = isWaiting ? await waitForSession(leader, lingerMs, clock) : 0;
     const isGone = reason === 'exited' && leftRunning === 0;
@@ -260,7 +215,6 @@ async function endsInTime(ended: Promise<void>, clock: Clock): Promise<boolean> 
 
 async function waitForExitOrStop(
   exited: Promise<Exit>,
-  admitted: Promise<boolean>,
   { signal, clock, timeoutMs, confined }: CommandOptions,
 ): Promise<CommandOutcome['reason']> {
   const stop = Promise.withResolvers<'timed_out' | 'aborted' | 'blocked'>();
@@ -268,7 +222,6 @@ async function waitForExitOrStop(
   const onBlocked = () => stop.resolve('blocked');
   confined?.blocked.addEventListener('abort', onBlocked);
   if (confined?.blocked.aborted === true) onBlocked();
-  admitted.then((isAdmitted) => isAdmitted || onBlocked(), stop.reject);
   const cancel =
     timeoutMs === undefined ? () => {} : clock.after(timeoutMs, () => stop.resolve('timed_out'));
   signal.addEventListener('abort', onAbort);
