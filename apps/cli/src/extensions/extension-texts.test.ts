@@ -5,10 +5,13 @@ import type { CustomCommand } from '../contract/extensions.ts';
 import { chosenModel, extendedAgent } from '../testing/test-agent.ts';
 import { expandCommand } from './custom-commands.ts';
 import { parseMarkdownFile } from './front-matter.ts';
-import { conditionAccepts, matcherAccepts } from './hook-settings.ts';
+import { matcherAccepts } from './hook-settings.ts';
+import { conditionAccepts } from './hooks/hook-condition.ts';
 import { skillsPrompt } from './skills.ts';
 import { expandPrompt } from './slash-prompts.ts';
 import { fromHookInput, toHookCall } from './tool-names.ts';
+
+const conditionPlace = { cwd: '/repo', projectFolder: '/repo' };
 
 const calls = (name: string, input: object) => ({
   content: { parts: [toolCallPart(toolCallId(`${name} 1`), name, input as never)] },
@@ -122,7 +125,9 @@ test.each([
   ['Bash', { command: 'x' }, true],
   [undefined, {}, true],
 ])('the condition %s on %j gives %s', (condition, input, accepts) => {
-  expect(conditionAccepts(condition, { names: ['Bash', 'bash'], input })).toBe(accepts);
+  expect(conditionAccepts(condition, { names: ['Bash', 'bash'], input }, conditionPlace)).toBe(
+    accepts,
+  );
 });
 
 describe('skills', () => {

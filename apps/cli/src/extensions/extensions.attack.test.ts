@@ -16,9 +16,11 @@ import { describe, expect, test } from 'vitest';
 import { editInProgram } from '../input/edit-in-program.ts';
 import { extendedAgent, homeAndProject, hookSettings, testAgent } from '../testing/test-agent.ts';
 import { parseMarkdownFile } from './front-matter.ts';
-import { conditionAccepts } from './hook-settings.ts';
+import { conditionAccepts } from './hooks/hook-condition.ts';
 import { loadExtensions } from './load-extensions.ts';
 import { expandPrompt } from './slash-prompts.ts';
+
+const conditionPlace = { cwd: '/repo', projectFolder: '/repo' };
 
 // A hostile model works in a project whose hooks and skills the user trusts.
 
@@ -459,8 +461,8 @@ describe('a guard of the user', () => {
     ...['x=rm; $x a', '/bin/r? a', 'echo cm0gYQ== | base64 -d | sh'],
   ])('18.120: attack: with the condition Bash(rm *) is not avoided by %j', (command) => {
     const call = { names: ['Bash', 'bash'], input: { command } };
-    expect(conditionAccepts('Bash(rm *)', call)).toBe(true);
-    expect(conditionAccepts('Bash(rm:*)', call)).toBe(true);
+    expect(conditionAccepts('Bash(rm *)', call, conditionPlace)).toBe(true);
+    expect(conditionAccepts('Bash(rm:*)', call, conditionPlace)).toBe(true);
   });
 
   test.each([
@@ -469,7 +471,7 @@ describe('a guard of the user', () => {
     ...['< a > b rm c', 'ls &>o; 2> /dev/null rm a'],
   ])('18.192: attack: with the condition Bash(rm *) is not avoided by %j', (command) => {
     const call = { names: ['Bash'], input: { command } };
-    expect(conditionAccepts('Bash(rm *)', call)).toBe(true);
+    expect(conditionAccepts('Bash(rm *)', call, conditionPlace)).toBe(true);
   });
 
   test.each([
@@ -478,7 +480,9 @@ describe('a guard of the user', () => {
     ...['hash -p /bin/rm q; q v', "alias q='rm'; q v", 'enable -f x rm', "sed -n '1e rm v' a"],
     ...["sed 's/.*/rm v/e' a", 'sed -f s a', 'awk \'BEGIN{system("rm v")}\'', '{r,}m v'],
   ])('18.263: attack: with the condition Bash(rm *) is not avoided by %j', (command) => {
-    expect(conditionAccepts('Bash(rm *)', { names: ['Bash'], input: { command } })).toBe(true);
+    expect(
+      conditionAccepts('Bash(rm *)', { names: ['Bash'], input: { command } }, conditionPlace),
+    ).toBe(true);
   });
 
   test.each([
@@ -487,14 +491,16 @@ describe('a guard of the user', () => {
     "sed 's/a/e/g' a.txt",
     'npm test 2>&1 | tail -5',
   ])('18.263: with the condition Bash(rm *) does not run for %j', (command) => {
-    expect(conditionAccepts('Bash(rm *)', { names: ['Bash'], input: { command } })).toBe(false);
+    expect(
+      conditionAccepts('Bash(rm *)', { names: ['Bash'], input: { command } }, conditionPlace),
+    ).toBe(false);
   });
 
   test.each(['ls rm a', 'echo rm a', 'git rm a', 'rmdir a', 'npm run rm'])(
     '18.120: with the condition Bash(rm *) does not run for %j',
     (command) => {
       const call = { names: ['Bash', 'bash'], input: { command } };
-      expect(conditionAccepts('Bash(rm *)', call)).toBe(false);
+      expect(conditionAccepts('Bash(rm *)', call, conditionPlace)).toBe(false);
     },
   );
 });

@@ -5,7 +5,8 @@ import { isInside } from '../config/config-paths.ts';
 import type { Extensions, Hook, HookEvent } from '../contract/extensions.ts';
 import { pluginDataFolder } from '../plugins/plugin-layout.ts';
 import { type HookResult, runHookProcess } from './hook-process.ts';
-import { conditionAccepts, matcherAccepts, objectOf, parseObject } from './hook-settings.ts';
+import { matcherAccepts, objectOf, parseObject } from './hook-settings.ts';
+import { conditionAccepts } from './hooks/hook-condition.ts';
 
 /** The merged decisions of all hooks of an event. */
 export interface HookOutcome {
@@ -54,6 +55,8 @@ export interface HookRequest {
   readonly session: string;
   /** The names that a matcher is compared with. */
   readonly names?: readonly string[] | undefined;
+  /** The absolute paths that conditions are compared with. Default: none. */
+  readonly paths?: readonly string[] | undefined;
   /** The name of the tool for hooks whose matcher contains it, because the call has several edits. */
   readonly manyName?: string | undefined;
   /** The fields of the event. */
@@ -141,13 +144,14 @@ export class HookRunner {
 
   /** Runs all hooks that match, at the same time, and merges their decisions. */
   async run(event: HookEvent, request: HookRequest): Promise<HookOutcome> {
-    const { names = [], fields } = request;
-    const call = { names, input: objectOf(fields['tool_input']) };
+    const { names = [], paths, fields } = request;
+    const { cwd, env } = this.#options;
+    const call = { names, input: objectOf(fields['tool_input']), paths };
     const matching = this.#options.extensions.hooks.filter(
       (hook) =>
         hook.event === event &&
         (names.length === 0 || matcherAccepts(hook.matcher, names)) &&
-        conditionAccepts(hook.condition, call),
+        conditionAccepts(hook.condition, call, { ...hook, cwd, home: env['HOME'] }),
     );
     // A hook of the project never replaces a hook of the user, and a background hook no other hook.
     const unique = new Map(matching.map((hook) => [JSON.stringify(identityOf(hook)), hook]));

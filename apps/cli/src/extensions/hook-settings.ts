@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isLauncher, splitCommand } from '@millrace/tools';
 import { z } from 'zod';
 import { type Hook, type HookEvent, hookEvents } from '../contract/extensions.ts';
 import type { ExtensionPlace } from './extension-files.ts';
@@ -161,102 +160,6 @@ export function matcherAccepts(matcher: string | undefined, names: readonly stri
   }
   const pattern = new RegExp(matcher);
   return names.some((name) => pattern.test(name));
-}
-
-/**
- * Returns true if the condition of a hook accepts a tool call. A condition has the form of a
- * permission rule, such as `Bash(git push *)` or `Edit(*.ts)`.
- */
-export function conditionAccepts(
-  condition: string | undefined,
-  { names, input }: { readonly names: readonly string[]; readonly input: object },
-): boolean {
-  if (condition === undefined) return true;
-  const [, tool = condition, pattern] = /^([^(]+)\((.*)\)$/s.exec(condition.trim()) ?? [];
-  if (!names.includes(tool.trim())) return false;
-  if (pattern === undefined || pattern === '*' || pattern === '') return true;
-  const { command, file_path: file, path } = input as Readonly<Record<string, unknown>>;
-  const value = [command, file, path].find((one) => typeof one === 'string');
-  // A condition on a value that the call does not have must not switch a guard off.
-  if (typeof value !== 'string') return true;
-  const wild = pattern.replace(/:\*$/, '*').trim().split(/\*+/).map(escaped).join('.*');
-  if (typeof command === 'string')
-    return (
-      hasUnknownCommand(command, pattern) ||
-      commandStarts(command).some(
-        (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(`${start} `),
-      )
-    );
-  // The pattern can be a relative path, so it also matches the end of the path of the call.
-  return new RegExp(`(?:^|/)${wild}$`, 's').test(value);
-}
-
-/** Programs that can run a different program than the line shows. */
-const hidingPrograms = /^(?:hash|alias|enable|[gmn]?awk)$/;
-/** Matches a script of `sed` that runs a program: the command `e`, or the flag `e` of a substitution. */
-const runsInSed = /(?:^|[\s;{}!$\d/,])e(?:\s|;|}|$)|[^\w\s][gpIiMm\d]*e[gpIiMm\d]*(?:[\s;}]|$)/;
-
-/**
- * True if the line may run a command that its words do not show. The shell can replace a word that is not plain,
- * so the line must have plain words where the pattern has its words up to the first `*`.
- */
-function hasUnknownCommand(line: string, pattern: string): boolean {
-  const { parts, unsupportedSyntax } = splitCommand(line);
-  if (unsupportedSyntax !== undefined) return true;
-  const [start = '', ...others] = pattern.replace(/:\*$/, '*').trim().split('*');
-  const isPrefix = others.length === 0 || (others.length === 1 && others[0] === '');
-  const count = isPrefix ? Math.max(1, start.trim().split(/\s+/).length) : Infinity;
-  return parts.some((words) => {
-    const [program = '', ...rest] = words.map(({ text }) => text);
-    const name = program.slice(program.lastIndexOf('/') + 1);
-    if (words.slice(0, count).some(({ isPlain }) => !isPlain)) return true;
-    if (name === 'sed')
-      return rest.some((word) => /^-\w*f|^--file/.test(word) || runsInSed.test(word));
-    return isLauncher([program, ...rest]) || hidingPrograms.test(name);
-  });
-}
-
-/** Matches syntax after which a new command can start. Quotes are removed before. */
-const separators = /[;&|(){}`!\n<>]+/;
-/** Matches a redirection with its target, such as `2>&1` and `> file`. */
-const redirections = /(?:\b\d+|&)?(?:>[>|&]?|<[<>&]?<?)\s*[^\s;&|()<>]+/g;
-/** Matches words in front of a command that belong to it: assignments, and keywords of the shell. */
-const prefixes = /^(?:[A-Za-z_]\w*\+?=\S*|if|then|elif|else|while|until|do|coproc) /;
-/** Matches a command whose program is unknown: a variable, a wildcard, or a shell that reads its input. */
-const unknownCommand = /^\S*[$*?[]|^(?:ba|z|da|k|fi)?sh$/;
-/** Matches programs that start the program of one of their next words. */
-const launchers =
-  /^(?:\S*\/)?(?:time|flock|taskset|chrt|trap|chroot|unshare|nsenter|setarch|numactl|strace|ltrace|systemd-run|runuser|pkexec|fakeroot|firejail|bwrap|npx|env|exec|command|builtin|eval|sudo|doas|su|nohup|nice|ionice|setsid|stdbuf|timeout|xargs|find|parallel|watch|busybox|script|(?:ba|z|da|k|fi)?sh)(?: |$)/;
-
-/**
- * Returns every part of the line that may be a command, with single spaces and without quotes. A
- * different spelling of a command must not avoid a guard, so the list may also contain parts that
- * are not commands.
- */
-function commandStarts(line: string): readonly string[] {
-  // A line break after a backslash joins two lines.
-  const plain = line.replace(/\\\n/g, '').replace(/["'\\]/g, '');
-  // A redirection can stand before or inside of a command, and `{rm,a}` becomes `rm a`.
-  const redirected = plain.replace(redirections, ' ');
-  const lines = new Set([plain, redirected, redirected.replaceAll(',', ' ')]);
-  const parts = [...lines].flatMap((one) => one.split(separators));
-  return parts.flatMap((part) => {
-    let rest = `${part.trim().replace(/\s+/g, ' ')} `;
-    const starts = [rest];
-    for (let next = rest.replace(prefixes, ''); next !== rest; next = rest.replace(prefixes, '')) {
-      rest = next;
-      starts.push(rest);
-    }
-    const words = rest.split(' ');
-    const count = launchers.test(rest) ? words.length : 1;
-    starts.push(...words.slice(0, count).map((_, index) => words.slice(index).join(' ')));
-    // `/bin/rm` is the command `rm`.
-    return starts.flatMap((start) => [start.trim(), start.trim().replace(/^\S*\//, '')]);
-  });
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
 }
 
 function isHookEvent(name: string): name is HookEvent {

@@ -21,6 +21,7 @@ import type { Log } from '@millrace/log';
 import type { CallPlace } from '@millrace/tools';
 import { type HookEvent, hookEvents } from '../contract/extensions.ts';
 import { type HookOutcome, type HookRunner, mergeChange, nothing } from './hook-runner.ts';
+import { type CallOutcome, onSameFile } from './hooks/call-outcome.ts';
 import {
   contextKey,
   contextPart,
@@ -66,7 +67,7 @@ export class SessionHooks {
    * contains the session, the turn, the tool and its input, because a sub-agent or a later turn can use the same id
    * again.
    */
-  readonly #decided = new Map<string, Promise<HookOutcome>>();
+  readonly #decided = new Map<string, Promise<CallOutcome>>();
   /** The sessions for which SessionStart hooks have run. */
   readonly #started = new Set<string>();
   /** The texts of PreToolUse hooks for the model, by session and call. The result of the call has them. */
@@ -135,7 +136,8 @@ export class SessionHooks {
     if (!this.#runner.has('PreToolUse', 'PermissionRequest')) return byPolicy;
     return async (call, at) => {
       const deciding = this.#beforeCall(call, at, root);
-      const [ruling, outcome] = await Promise.all([byPolicy(call, at), deciding]);
+      const judge = (decide: Approve) => onSameFile(decide(call, at), deciding);
+      const [ruling, outcome] = await Promise.all([judge(byPolicy), deciding]);
       const { decision, ...rest } = typeof ruling === 'string' ? { decision: ruling } : ruling;
       if (decision === 'deny') return ruling;
       if (outcome.blocked !== undefined)
@@ -147,7 +149,7 @@ export class SessionHooks {
       const { asked = await this.#unusableChange(call, outcome, root) } = outcome;
       if (asked !== undefined) return ask(asked);
       if (decision !== 'ask') return ruling;
-      if (outcome.isAllowed) return freely(call, at);
+      if (outcome.isAllowed) return judge(freely);
       const answer = await this.#answerFor(call, at, root);
       const { updatedInput: to, stopped, blocked = stopped } = answer;
       // A call that no agent runs has no session. It is only denied.
@@ -156,7 +158,7 @@ export class SessionHooks {
         return { decision: 'deny', reason: `A hook denied the call: ${blocked}` };
       if (!answer.isAllowed) return ruling;
       const input = to === undefined ? call.input : await this.#changedInput(call, to, root);
-      return isDeepStrictEqual(input, call.input) ? freely(call, at) : ask(otherInput);
+      return isDeepStrictEqual(input, call.input) ? judge(freely) : ask(otherInput);
     };
   }
 
@@ -270,11 +272,11 @@ export class SessionHooks {
     at: CallPlace,
     root: string | undefined,
     first: HookOutcome,
-  ): Promise<HookOutcome> {
-    const place = { at, root, except: first.changedBy };
-    const merged = mergeChange(first, await this.#runBefore(call, place));
+  ): Promise<CallOutcome> {
+    const again = await this.#runBefore(call, { at, root, except: first.changedBy });
+    const merged = mergeChange(first, again);
     keepTexts(this.#contexts, contextKey(at.session, call.call.toolCallId), merged.context);
-    return merged;
+    return { ...merged, real: again.real };
   }
 
   /** Returns the reason to ask if a hook changes the input of a call in a way that cannot be used. */
@@ -305,7 +307,7 @@ export class SessionHooks {
     call: CheckedToolCall,
     at: CallPlace,
     root: string | undefined,
-  ): Promise<HookOutcome> {
+  ): Promise<CallOutcome> {
     const known = this.#decided.get(decisionKey(call, at));
     if (known !== undefined) return known;
     const deciding = this.#runBefore(call, { at, root }).then((outcome) => {
@@ -316,11 +318,16 @@ export class SessionHooks {
     return deciding;
   }
 
-  #runBefore(call: CheckedToolCall, { at, root, except }: CheckedPlace): Promise<HookOutcome> {
+  async #runBefore(
+    call: CheckedToolCall,
+    { at, root, except }: CheckedPlace,
+  ): Promise<CallOutcome> {
     const place = { ...this.#options, root };
-    const { toolName, names, input, manyName } = toHookCall(call.name, call.input, place);
+    const hookCall = toHookCall(call.name, call.input, place);
+    const { toolName, names, input, paths, manyName, real } = hookCall;
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: call.call.toolCallId };
-    return this.#run('PreToolUse', { session: at.session, names, fields, manyName, except });
+    const request = { session: at.session, names, paths, fields, manyName, except };
+    return { ...(await this.#run('PreToolUse', request)), real };
   }
 
   /** Runs the PermissionRequest hooks, before the user is asked about a call. */
@@ -328,17 +335,16 @@ export class SessionHooks {
     const key = decisionKey(call, at);
     const known = this.#answered.get(key);
     if (known !== undefined) return known;
-    const { toolName, names, input } = toHookCall(call.name, call.input, {
-      ...this.#options,
-      root,
-    });
+    const hookCall = toHookCall(call.name, call.input, { ...this.#options, root });
+    const { toolName, names, input, paths } = hookCall;
     const fields = { tool_name: toolName, tool_input: input };
-    const answering = this.#run('PermissionRequest', { session: at.session, names, fields });
+    const request = { session: at.session, names, paths, fields };
+    const answering = this.#run('PermissionRequest', request);
     keep(this.#answered, key, answering);
     return answering;
   }
 
-  #keepDecision(call: CheckedToolCall, at: CallPlace, decision: Promise<HookOutcome>): void {
+  #keepDecision(call: CheckedToolCall, at: CallPlace, decision: Promise<CallOutcome>): void {
     keep(this.#decided, decisionKey(call, at), decision);
   }
 
@@ -370,12 +376,12 @@ export class SessionHooks {
   ): Promise<readonly string[]> {
     const { session, toolCallId, signal } = context;
     const hookCall = toHookCall(tool.name, input, { ...this.#options, root });
-    const { toolName, names, input: hookInput, manyName } = hookCall;
+    const { toolName, names, input: hookInput, paths, manyName } = hookCall;
     const fields = {
       ...{ tool_name: toolName, tool_input: hookInput, tool_use_id: toolCallId },
       ...fieldsFor(hookInput),
     };
-    const request = { session, names, fields, signal, manyName };
+    const request = { session, names, paths, fields, signal, manyName };
     const outcome = await this.#run(event, request);
     const { stopped } = outcome;
     if (stopped !== undefined && isUnasked) throw new Error(stopped);

@@ -1,7 +1,6 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { Metadata } from '@millrace/core';
-import { sandboxRuleNames } from '@millrace/tools';
+import { formsOfPaths, sandboxRuleNames } from '@millrace/tools';
 import { isInside } from '../config/config-paths.ts';
 
 /**
@@ -60,6 +59,10 @@ export interface HookCall {
   /** All names that a matcher can use. */
   readonly names: readonly string[];
   readonly input: Fields;
+  /** The path of the call without its links, and as the model wrote it. Conditions are compared with both. */
+  readonly paths: readonly string[];
+  /** The real path that the tool uses, if the call has a path. It is not moved to the folder of the session. */
+  readonly real?: string | undefined;
   /** The name for hooks that expect several replacements, if the call has several. */
   readonly manyName?: string | undefined;
 }
@@ -88,20 +91,37 @@ export function toHookCall(
   if (names !== undefined) {
     const hookInput = toHookInput(name, fields, folders);
     const manyName = 'edits' in hookInput ? names[1] : undefined;
-    return { toolName: names[0], names: [...names, name], input: hookInput, manyName };
+    const known = { toolName: names[0], names: [...names, name], input: hookInput, manyName };
+    const given = pathOf(name, fields);
+    if (given === undefined) return { ...known, paths: [] };
+    const { cwd, root = cwd } = folders;
+    const { real, path } = usedPath(given, folders);
+    return {
+      ...known,
+      real,
+      paths: [...new Set([path, resolve(cwd, movedPath(given, root, cwd))])],
+    };
   }
   // The names of servers can overlap, such as `git` and `git_admin`. The longest name is the right one.
   const [server] = servers
     .filter((one) => name.startsWith(`${one}_`))
     .toSorted((a, b) => b.length - a.length);
   const remote = server && `mcp__${server}__${name.slice(server.length + 1)}`;
-  return { toolName: remote ?? name, names: remote ? [remote, name] : [name], input: fields };
+  const all = remote ? [remote, name] : [name];
+  return { toolName: remote ?? name, names: all, input: fields, paths: [] };
+}
+
+/** The tools that use the path in their input. */
+const pathTools: ReadonlySet<string> = new Set(['read', 'write', 'edit', 'grep', 'glob', 'ls']);
+
+function pathOf(name: string, { path }: Fields): string | undefined {
+  return pathTools.has(name) && typeof path === 'string' ? path : undefined;
 }
 
 function toHookInput(name: string, fields: Fields, folders: HookFolders): Fields {
   const { path, ...rest } = fields;
   const { cwd, root = cwd } = folders;
-  const file = typeof path === 'string' ? { file_path: toHookPath(path, folders) } : {};
+  const file = typeof path === 'string' ? { file_path: usedPath(path, folders).path } : {};
   switch (name) {
     case 'read':
     case 'write':
@@ -134,20 +154,28 @@ function toHookInput(name: string, fields: Fields, folders: HookFolders): Fields
     }
     case 'skill':
       return { ...fields, skill: fields['name'] };
-    default:
-      return typeof path === 'string' && isAbsolute(path)
-        ? { ...fields, path: toHookPath(path, folders) }
-        : fields;
+    default: {
+      const used = pathOf(name, fields);
+      return used === undefined ? fields : { ...fields, path: usedPath(used, folders).path };
+    }
   }
 }
 
-/** Returns the path in the folder of the session for a path of a call. */
-function toHookPath(path: string, { cwd, root = cwd }: HookFolders): string {
-  const full = resolve(root, path);
-  if (isInside(full, root)) return movedPath(full, root, cwd);
-  // A path can lead into the folder through a link outside of it.
-  const real = realPathOf(full);
-  return isInside(real, root) ? movedPath(real, root, cwd) : full;
+/**
+ * Returns the real path that a tool uses for a path of a call, and the same path in the folder of the session. The
+ * kernel enters a link before it goes to the parent with `..`, so the text alone does not say which file this is.
+ */
+function usedPath(
+  given: string,
+  { cwd, root = cwd }: HookFolders,
+): { readonly real: string; readonly path: string } {
+  const real = realPathOf(isAbsolute(given) ? given : `${root}/${given}`);
+  return { real, path: movedPath(real, realPathOf(root), cwd) };
+}
+
+/** Follows the links of an absolute path as the kernel does. The end of the path need not exist. */
+export function realPathOf(path: string): string {
+  return formsOfPaths([path]).at(-1) ?? path;
 }
 
 /** Returns the same path in a different folder. Returns a path outside of the first folder as it is. */
@@ -161,16 +189,6 @@ function movedText(text: string, from: string, to: string): string {
   if (from === to) return text;
   const folder = new RegExp(`${from.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w.-])`, 'g');
   return text.replace(folder, () => to);
-}
-
-/** Follows the links of a path. The end of the path need not exist. */
-function realPathOf(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPathOf(parent), basename(path));
-  }
 }
 
 /**
@@ -211,16 +229,22 @@ export function fromHookInput(
     }
     default: {
       const { path: place } = updated;
-      const isMoved = root !== cwd && typeof place === 'string' && isAbsolute(place);
-      return { ...before, ...updated, ...(isMoved && { path: ownPath(place, before, folders) }) };
+      const isPath =
+        typeof place === 'string' && (pathTools.has(name) || isMovedPath(place, folders));
+      return { ...before, ...updated, ...(isPath && { path: ownPath(place, before, folders) }) };
     }
   }
+}
+
+/** True if a tool that is not ours may get a path in the folder of the session, and works in a different folder. */
+function isMovedPath(path: string, { cwd, root = cwd }: HookFolders): boolean {
+  return root !== cwd && isAbsolute(path);
 }
 
 /** Keeps the path as the model wrote it, if the hook did not change it. */
 function ownPath(file: string, { path }: Fields, folders: HookFolders): string {
   const full = resolve(folders.cwd, file);
-  if (typeof path === 'string' && toHookPath(path, folders) === full) return path;
+  if (typeof path === 'string' && usedPath(path, folders).path === full) return path;
   // The path is relative, so the tool uses it in its own folder.
   return isInside(full, folders.cwd) ? relative(folders.cwd, full) : file;
 }
