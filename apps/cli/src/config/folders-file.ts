@@ -8,7 +8,7 @@ import type { Config } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { checkJsonFile, readJsonFile } from './json-file.ts';
-import { ruleFromText, ruleToText } from './rule-text.ts';
+import { isKeptByText, ruleFromText, ruleToText } from './rule-text.ts';
 
 /**
  * The stored decisions about one folder. They are in a file that belongs to the user, so a project
@@ -48,7 +48,7 @@ export async function readFoldersFile(path: string | undefined): Promise<Folders
 
 /**
  * Stores a rule for a folder, so that later sessions use it too. The rule's paths are relative to
- * `cwd`.
+ * `cwd`. Throws if later sessions would read a different rule.
  */
 export async function rememberRule(
   { foldersFile }: Pick<Config, 'foldersFile'>,
@@ -57,6 +57,10 @@ export async function rememberRule(
 ): Promise<void> {
   if (rule.decision === 'ask') return;
   const text = ruleToText(rule);
+  if (!isKeptByText(rule))
+    throw new ConfigError(
+      `Cannot save the rule ${JSON.stringify(text)}: later sessions would read a different rule from this text. Write a rule in your configuration`,
+    );
   const { decision } = rule;
   await updateFolder(foldersFile, cwd, (known) => ({
     ...known,

@@ -39,12 +39,16 @@ test('a rule with a misspelt tool is not valid, and the message names the tool',
 
 test('any rule that a policy can make for a call is the same after it was written down', () => {
   const words = fc.string({ minLength: 1 }).filter((text) => text.trim() === text && text !== '');
-  const exact = fc.constantFrom({}, { exact: true });
+  const text = fc.string({ minLength: 1 }).filter((each) => each.trim() !== '');
+  const subject = fc.oneof(
+    words.map((what) => ({ what })),
+    text.map((what) => ({ what, exact: true })),
+  );
   const rule = fc.oneof(
-    fc.tuple(words, exact).map(([command, more]) => ({ tool: 'bash', command, ...more })),
+    subject.map(({ what, ...exact }) => ({ tool: 'bash', command: what, ...exact })),
     fc
-      .tuple(fc.constantFrom('read', 'edit'), words, exact)
-      .map(([tool, path, more]) => ({ tool, path, ...more })),
+      .tuple(fc.constantFrom('read', 'edit'), subject)
+      .map(([tool, { what, ...exact }]) => ({ tool, path: what, ...exact })),
     fc.constantFrom({ tool: 'github_push' }, { tool: 'task' }),
   );
   fc.assert(

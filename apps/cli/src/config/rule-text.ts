@@ -19,7 +19,7 @@ const commandTools: readonly string[] = ['bash', ...Object.values(sandboxRuleNam
  * ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
  */
 export function ruleFromText(text: string, decision: Approval): PermissionRule {
-  const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];
+  const [, name = '', sign, given = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text) ?? [];
   const tool = name.trim();
   if (tool === '' || /\s/.test(tool))
     throw invalidRule(text, 'it does not start with the name of a tool');
@@ -27,15 +27,17 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
   if (decision !== 'allow') assertOwnName(text, tool);
   const toolField = tool === '*' ? {} : { tool };
   if (sign === undefined) return { ...toolField, decision };
-  if (what.trim() === '') throw invalidRule(text, `there is nothing after its ${sign}`);
+  const trimmed = given.trim();
+  if (trimmed === '') throw invalidRule(text, `there is nothing after its ${sign}`);
   const exact = sign === '=' ? { exact: true } : {};
-  if (commandTools.includes(tool))
-    return { ...toolField, command: what.trim(), ...exact, decision };
+  // Spaces belong to the exact text that a rule allows. A rule that denies must not lose its effect through a space.
+  const what = sign === '=' && decision === 'allow' ? given : trimmed;
+  if (commandTools.includes(tool)) return { ...toolField, command: what, ...exact, decision };
   if (hostTools.includes(tool)) {
     if (sign === '=') throw invalidRule(text, 'a host follows a colon');
-    return { tool, host: what.trim(), decision };
+    return { tool, host: what, decision };
   }
-  if (pathTools.includes(tool)) return { ...toolField, path: what.trim(), ...exact, decision };
+  if (pathTools.includes(tool)) return { ...toolField, path: what, ...exact, decision };
   const names = toolNames.includes(tool) ? [] : [...pathTools, ...hostTools, ...commandTools];
   const isNear = (distance: number, name: string) => distance <= 2 && name !== '*';
   const [near] = nearestNames(tool, names, { most: 1, isNear });
@@ -52,6 +54,17 @@ export function ruleToText({ tool, path, command, host, exact }: PermissionRule)
   const sign = exact ? '=' : ':';
   if (command !== undefined) return `${tool ?? commandTools[0]}${sign}${command}`;
   return path === undefined ? (tool ?? '*') : `${tool ?? '*'}${sign}${path}`;
+}
+
+/** True if `ruleFromText` returns an equal rule for the text of a rule. Other rules must not be saved. */
+export function isKeptByText(rule: PermissionRule): boolean {
+  const fieldsOf = ({ tool, path, command, host, exact = false, decision }: PermissionRule) =>
+    JSON.stringify([tool, path, command, host, exact, decision]);
+  try {
+    return fieldsOf(ruleFromText(ruleToText(rule), rule.decision)) === fieldsOf(rule);
+  } catch {
+    return false;
+  }
 }
 
 /**

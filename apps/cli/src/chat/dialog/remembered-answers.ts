@@ -1,5 +1,5 @@
 import { type PermissionPolicy, type PermissionRule, parseStandingRule } from '@millrace/tools';
-import { ruleFromText, ruleToText } from '../../config/rule-text.ts';
+import { isKeptByText, ruleToText } from '../../config/rule-text.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
@@ -40,7 +40,7 @@ export class RememberedAnswers {
     if (known !== undefined) return known.rule;
     const asked = approval.rule === undefined ? undefined : parseRule(approval.rule);
     const kept = asked && ruleToKeep(this.#options.built().policy(), asked, approval);
-    const rule = kept !== undefined && isKeptByText(kept) ? kept : undefined;
+    const rule = kept !== undefined && canBeSaved(kept) ? kept : undefined;
     this.#ruleCache.set(approval, { rule });
     return rule;
   };
@@ -114,14 +114,10 @@ function ruleToKeep(
 }
 
 /**
- * Returns true if the rule is the same after it was saved as text and read again. A path with
- * spaces at its ends changes: the folder ` .git` would become `.git`.
+ * Returns true if the user sees the whole rule, and the rule is the same after it was saved as text. Nobody sees a
+ * space at the end of a path or a command.
  */
-function isKeptByText(rule: PermissionRule): boolean {
-  const text = ruleToText(rule);
-  try {
-    return ruleToText(ruleFromText(text, 'allow')) === text;
-  } catch {
-    return false;
-  }
+function canBeSaved(rule: PermissionRule): boolean {
+  const { path = '', command = '' } = rule;
+  return [path, command].every((text) => text.trim() === text) && isKeptByText(rule);
 }
