@@ -51,6 +51,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const store = resolveStore(args.store ?? fromEnv.store, layers, cwd);
   const named = onlyFile === undefined ? undefined : await fileOnDisk(layers[0]);
   const permissions = denyOwnPaths(await mergePermissions(layered, args), storeFiles(store));
+  const webSearch = allowedSearch(args.webSearch ?? fromFiles('webSearch'), permissions, warn);
   return {
     ...chosenModel(args.model ?? fromEnv.model, layers),
     models,
@@ -67,7 +68,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     chain: fromFiles('chain'),
     compactAtTokens: fromFiles('compactAtTokens'),
     cache: fromFiles('cache'),
-    webSearch: allowedSearch(args.webSearch ?? fromFiles('webSearch'), permissions, warn),
+    webSearch,
+    isProviderSearchOff: webSearch === 'off' || restrictsSearch(permissions),
     theme: fromFiles('theme'),
     plain: fromFiles('plain'),
     notifications: fromFiles('notifications'),
@@ -101,16 +103,21 @@ async function fileOnDisk(layer: Layer | undefined): Promise<Layer | undefined> 
  */
 function allowedSearch(
   setting: Config['webSearch'],
-  { mode, rules }: PermissionsConfig,
+  permissions: PermissionsConfig,
   warn: (warning: string) => void,
 ): Config['webSearch'] {
-  if (mode === 'read-only') return 'off';
-  const isAbout = ({ tool = '*', path, command }: PermissionRule) =>
-    path === undefined && command === undefined && (tool === '*' || tool === 'web_search');
-  const last = rules.findLast(isAbout);
-  if (setting !== 'hosted' || last === undefined || last.decision === 'allow') return setting;
+  if (permissions.mode === 'read-only') return 'off';
+  if (setting !== 'hosted' || !restrictsSearch(permissions)) return setting;
   warn('The provider does not search the web, because a rule for web_search denies it or asks');
   return 'off';
+}
+
+/** True if the last rule about all searches denies or asks. */
+function restrictsSearch({ rules }: PermissionsConfig): boolean {
+  const isAbout = ({ tool = '*', path, command }: PermissionRule) =>
+    path === undefined && command === undefined && (tool === '*' || tool === 'web_search');
+  const { decision = 'allow' } = rules.findLast(isAbout) ?? {};
+  return decision !== 'allow';
 }
 
 function mergeLimits(

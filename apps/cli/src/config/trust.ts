@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ConfigFile, type SessionMode, sessionModes } from '../contract/config.ts';
+import { searchesByItself } from '../models/searching-models.ts';
 
 /**
  * Returns the names of the parts of a project's file that need the user's trust. Any repository can
@@ -15,7 +16,7 @@ export function riskyContent(settings: ConfigFile, userSettings: ConfigFile = {}
   return JSON.stringify(collectRiskyParts(settings, userSettings), null, 2);
 }
 
-/** The settings that any project may choose. A new setting needs trust until it is in this list. */
+/** The settings that any project may choose, except a model that searches the web. A new setting needs trust until it is in this list. */
 const harmlessNames = [
   ...(['$schema', 'model', 'system', 'reasoning', 'cache', 'compactAtTokens'] as const),
   ...(['theme', 'notifications', 'plain', 'chain'] as const),
@@ -24,7 +25,10 @@ const harmlessNames = [
 /** Returns the settings without the risky parts. */
 export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
   const { permissions, limits, sandbox, webSearch } = settings;
-  const chosen = harmlessNames.filter((name) => settings[name] !== undefined);
+  const risky = riskyModel(settings, userSettings);
+  const chosen = harmlessNames.filter(
+    (name) => settings[name] !== undefined && !(name === 'model' && risky !== undefined),
+  );
   const harmless: ConfigFile = {
     ...Object.fromEntries(chosen.map((name) => [name, settings[name]])),
     ...(webSearch === 'off' && { webSearch }),
@@ -37,6 +41,12 @@ export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile
   const kept = deny?.filter((text) => !deniesOutside(text));
   const strict = { ...others, ...(kept && { deny: kept }), ...(isKept && { mode }) };
   return { ...harmless, permissions: strict };
+}
+
+/** Returns the model if it searches the web and is not a model that the user configured. */
+function riskyModel({ model }: ConfigFile, { models = {} }: ConfigFile): string | undefined {
+  const isRisky = model !== undefined && !Object.hasOwn(models, model) && searchesByItself(model);
+  return isRisky ? model : undefined;
 }
 
 /**
@@ -75,6 +85,7 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
     Object.keys(limits).length === Object.keys(strictLimits(limits, userSettings)).length;
   const parts = {
     models,
+    model: riskyModel(settings, userSettings),
     mcpServers,
     sandbox: sandbox !== undefined && isStrictSandbox(sandbox) ? undefined : sandbox,
     commands,

@@ -43,6 +43,8 @@ export interface Config {
   readonly cache?: CacheSetting | undefined;
   /** The service that searches the web for the model. Default: `auto`. */
   readonly webSearch?: WebSearchSetting | undefined;
+  /** True if web search is off, or a rule for it denies or asks. A provider cannot ask the user. Default: false. */
+  readonly isProviderSearchOff?: boolean | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
   /** If true, the chat prints lines for a screen reader and draws no screen. Default: false. */

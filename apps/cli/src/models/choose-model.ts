@@ -31,10 +31,14 @@ import {
 } from './local-servers.ts';
 import { loadModelTable } from './model-table.ts';
 import { hostedSearch, openModel } from './open-model.ts';
+import { withoutSearch } from './searching-models.ts';
 import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
-  readonly config: Pick<Config, 'model' | 'projectModel' | 'models' | 'reasoning' | 'webSearch'>;
+  readonly config: Pick<
+    Config,
+    'model' | 'projectModel' | 'models' | 'reasoning' | 'webSearch' | 'isProviderSearchOff'
+  >;
   /** The folder that the demo model describes. */
   readonly cwd?: string | undefined;
   /** The table of models. Default: the user's own table, and then the built-in table. */
@@ -165,8 +169,10 @@ async function openServerModel(
   return warning === undefined ? chosen : { ...chosen, warning };
 }
 
-function openConfigured(model: ModelConfig, because: string, options: ChooseOptions): ChosenModel {
+function openConfigured(given: ModelConfig, because: string, options: ChooseOptions): ChosenModel {
   const { config, env, fetch, clock, models } = options;
+  const isSearchOff = config.webSearch === 'off' || config.isProviderSearchOff === true;
+  const model = isSearchOff ? withoutSearch(given) : given;
   const label = `${model.provider}/${model.model}`;
   const reasoning = model.reasoning ?? config.reasoning;
   const { maxOutputTokens } = model;
@@ -184,12 +190,17 @@ function openConfigured(model: ModelConfig, because: string, options: ChooseOpti
     why: `Using ${label}, ${because}.`,
     isDemo: false,
     ...(searchesWeb && !hostedSearch(model) && { warning: noSearchText(label) }),
+    ...(model !== given && { warning: searchOffText(given.model, label) }),
     contextTokens: contextTokens ?? provider.info?.contextTokens,
     request: {
       ...(reasoning !== undefined && { reasoning }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     },
   };
+}
+
+function searchOffText(given: string, label: string): string {
+  return `Using ${label} in place of ${given}, because web search is off, or a rule for web_search denies it or asks.`;
 }
 
 function noSearchText(label: string): string {

@@ -1,0 +1,73 @@
+import { createAgent, systemClock } from '@millrace/agent';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../config/load-config.ts';
+import { riskyParts, withoutRiskyParts } from '../config/trust.ts';
+import { homeAndProject } from '../testing/test-agent.ts';
+import { chooseModel } from './choose-model.ts';
+
+// The `model` of a project switches a web search on, which sends texts to a service and costs money.
+
+const searching = 'openrouter/openai/gpt-5.5:online';
+
+test.each([
+  searching,
+  'OpenRouter/openai/gpt-5.5:ONLINE',
+  'openrouter/openai/gpt-5.5:free:online',
+  'openrouter/openai/gpt-5.5:online:free ',
+  'openrouter/perplexity/sonar-pro',
+  'gpt-4o-search-preview',
+  'openai/o3-deep-research',
+])('18.1654: attack: a project that is not trusted chooses the model %s', (model) => {
+  expect(riskyParts({ model })).toEqual(['model']);
+  expect(withoutRiskyParts({ model, theme: 'dark' })).toEqual({ theme: 'dark' });
+});
+
+test('18.1654: a project chooses other models, and models of the user, without trust', () => {
+  for (const model of ['anthropic/claude-sonnet-5', 'ollama/online:7b', 'research'])
+    expect([riskyParts({ model }), withoutRiskyParts({ model })]).toEqual([[], { model }]);
+  const models = { [searching]: { provider: 'openrouter', model: 'x' } } as const;
+  expect(riskyParts({ model: searching }, { models })).toEqual([]);
+});
+
+/** Returns the name of the model in the request, and the warning, for a configuration of the user and the project. */
+async function requested(user: object, project: object, trust = true) {
+  const { cwd, env: given } = homeAndProject({
+    'home/.config/millrace/config.json': JSON.stringify(user),
+    'project/millrace.json': JSON.stringify(project),
+  });
+  const env = { HOME: given.HOME, OPENROUTER_API_KEY: 'sk-or-test' };
+  const config = await loadConfig({ args: { trust }, env, cwd });
+  const sent: string[] = [];
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    const request = new Request(url, init);
+    const text = await request.text();
+    if (request.url.includes('openrouter.ai')) sent.push(/"model":"([^"]*)"/.exec(text)?.[1] ?? '');
+    return new Response('{"error":{"message":"x"}}', { status: 400 });
+  };
+  const chosen = await chooseModel({ config, env, cwd, fetch, clock: systemClock });
+  if (!chosen.isDemo) await createAgent({ provider: chosen.provider }).run('Go').result;
+  return { model: sent[0], isDemo: chosen.isDemo, warning: chosen.warning ?? '' };
+}
+
+test.each([
+  ['web search is off', { webSearch: 'off' }],
+  ['a rule denies searches', { permissions: { deny: ['web_search'] } }],
+  ['a rule asks about searches', { permissions: { ask: ['web_search'] } }],
+  ['the session only reads', { permissions: { mode: 'read-only' } }],
+])('18.1654: attack: the model of a trusted project searches although %s', async (_, user) => {
+  const { model, warning } = await requested(user, { model: searching });
+  expect(model).toBe('openai/gpt-5.5');
+  expect(warning).toContain('in place of openai/gpt-5.5:online');
+});
+
+test('18.1654: the model of a trusted project searches if the user does not restrict searches', async () => {
+  expect(await requested({}, { model: searching })).toMatchObject({
+    model: 'openai/gpt-5.5:online',
+    warning: '',
+  });
+});
+
+test('18.1654: attack: without trust, the model of the user is used', async () => {
+  const user = { model: 'openrouter/mine' };
+  expect((await requested(user, { model: searching }, false)).model).toBe('mine');
+});
