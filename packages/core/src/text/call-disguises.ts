@@ -34,9 +34,17 @@ const afterOther = '(?<=(?![\\p{sc=Latin}\\p{Lm}])\\p{L}\\p{M}{0,4}\\p{P}?)';
 /** Punctuation that belongs to a script, except marks of Chinese and Japanese that look like quotation marks and dashes. */
 const ownPunctuation = '(?![\\p{scx=Zyyy}\\p{Pi}\\p{Pf}〃〝-〟゠])\\p{P}';
 
+/** Marks that repeat a letter before them. Without such a letter, they look like quotation marks and slashes. */
+const repetitions = 'ヽヾゝゞ々〻';
+/** Matches letters that look like signs, unless they are beside a letter of their script. */
+const alone = (script: string, letters: string) =>
+  `(?<!\\p{sc=${script}})[${letters}]+(?!\\p{sc=${script}})`;
+/** Small letters that end a syllable and look like quotation marks, dashes and dots. They stay after a letter. */
+const syllableEnds = '(?<!\\p{sc=Cans})[\u141d-\u142f\u144b\u1540\u1541\u157d]+';
+
 /** Matches signs outside of ASCII, and letters that look like signs: `ꞌ`, `ǃ`, `丨`, most modifier letters, and lines through letters. */
 const signs = /* @__PURE__ */ new RegExp(
-  `(?!${harmless}|${inText}|${afterOther}(?:${ownPunctuation}|[–—])|(?<=\\s)[–—](?=\\s))(?!\\p{Cc})[^\\0-\\x7f\\p{L}\\p{M}\\p{N}\\p{Z}]|(?![々〻ゝゞヽヾーｰﾞﾟๆໆـ])\\p{Lm}|[Ꞌꞌǀǁǂǃ᐀ᐳᐸᑊᚲᛌ丨丶丿ㅡㅣ\\u0332-\\u0338\\u{16f51}\\u{16f52}]|(?<![\\p{scx=Hira}\\p{scx=Kana}])[ーｰﾞﾟ]|(?<!${cjk})[一ノ]+(?!${cjk})`,
+  `(?!${harmless}|${inText}|${afterOther}(?:${ownPunctuation}|[–—])|(?<=\\s)[–—](?=\\s))(?!\\p{Cc})[^\\0-\\x7f\\p{L}\\p{M}\\p{N}\\p{Z}]|(?![${repetitions}ーｰﾞﾟๆໆ]|(?<=\\p{sc=Arab}ـ{0,8})ـ)\\p{Lm}|[Ꞌꞌꞏꟷǀǁǂǃ᐀ᐳᐸᑊᚲᛌ丨丶丿〡〢ㅡㅣ\\u0332-\\u0338\\u{16f51}\\u{16f52}\\u{11d46}]|(?<![\\p{scx=Hira}\\p{scx=Kana}])[ーｰﾞﾟ]+|(?<!${cjk})(?:[一ノ${repetitions}]+(?!${cjk})|[${repetitions}]+)|${syllableEnds}|${alone('Tfng', 'ⵏⵑⵧ')}|${alone('Runr', 'ᛁ')}|${alone('Nkoo', 'ߊ')}`,
   'gu',
 );
 

@@ -74,3 +74,53 @@ test('the content of a file keeps its quotation marks and signs', () => {
   expect(shown(text, disguisesIn)).toBe(text);
   expect(shown('p\u0430ss a\u00a0b\u200b \u0332', disguisesIn)).toBe('p<430>ss a<a0>b<200b> <332>');
 });
+
+test('18.1656: attack: each letter that looks like a sign is shown as its code without a letter of its script', () => {
+  const ranges = ['\u141d-\u142f', '\u144a\u144b', '\u1540\u1541', '\u157d', '\ua78f', '\ua7f7'];
+  const more = [
+    '\u2d4f\u2d51\u2d67',
+    '\u16c1',
+    '\u07ca',
+    '\u3021\u3022',
+    '\u{11d46}',
+    'ヽヾゝゞ々〻',
+    'ـ',
+  ];
+  const all = new RegExp(`[${[...ranges, ...more].join('')}]`, 'u');
+  const letters = Array.from({ length: 0x12000 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((char) => all.test(char));
+  expect(letters).toHaveLength(41);
+  const hidden = letters.filter((char) => {
+    const code = `<${char.codePointAt(0)?.toString(16)}>`;
+    return [
+      shown(`a ${char}b`) !== `a ${code}b`,
+      shown(`a${char}b`) !== `a${code}b`,
+      shown(`a ${char} b`) !== `a ${code} b`,
+      shown(`${char}${char}b`) !== `${code}${code}b`,
+    ].some(Boolean);
+  });
+  expect(hidden).toEqual([]);
+});
+
+test.for([
+  ['git commit -m ᐟTidy; rm -rf srcᐟ', 'git commit -m <141f>Tidy; rm -rf src<141f>'],
+  ['npm publish 一ヽdry', 'npm publish <4e00><30fd>dry'],
+  ['npm publish ヽ一dry ヽ日', 'npm publish <30fd><4e00>dry <30fd>日'],
+  ['npm publish ーーdry', 'npm publish <30fc><30fc>dry'],
+  ['cat a ⵏ sh ᛁ sh ߊ sh ⵏⵏ', 'cat a <2d4f> sh <16c1> sh <7ca> sh <2d4f><2d4f>'],
+] as const)('18.1656: attack: the command %j is shown with codes', ([text, expected]) => {
+  expect(shown(text)).toBe(expected);
+});
+
+test.for([
+  'ᓀᐦᐃᔭᐍᐏᐣ ᐃᓄᒃᑎᑐᑦ ᑖᓂᓯ',
+  'ⵜⴰⵎⴰⵣⵉⵖⵜ ⵏⵜⵜⴰ ⴰⵏⵏⴰ',
+  'ߒߞߏ ߊߟߎ ߓߊ',
+  'ᚱᛁᚾ ᛁᛋ',
+  'عـــربي هـ',
+  '人々 佐々木 いすゞ バナヽ 各々の 一々の カード',
+])('18.1656: the honest text %j stays readable in a call', (text) => {
+  expect(shown(text)).toBe(text);
+});
