@@ -1,6 +1,7 @@
 import type { Tool } from '@millrace/agent';
 import { MillraceError } from '@millrace/core';
 import type { McpOptions, McpTools, OpenLoginPage } from '@millrace/tools/mcp';
+import { commandHint } from '../args/command-hint.ts';
 import { guardServerScripts } from '../config/server-scripts.ts';
 import type { ServerState } from '../contract/agent.ts';
 import type { ConfiguredMcpServer } from '../contract/config.ts';
@@ -162,7 +163,7 @@ export async function connectServer(
     if (!needsLogin) return { problem };
     const { name } = server;
     return {
-      problem: `${problem} with /mcp login ${name}, or millrace mcp login ${name}`,
+      problem: `${problem} with /mcp login ${name}, or ${commandHint({}, 'mcp login', name)}`,
       needsLogin,
     };
   }

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { lstat, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
+import { commandHint } from '../args/command-hint.ts';
 import { userConfigFolder } from '../config/config-paths.ts';
 import { writeAtomically } from '../config/folders-file.ts';
 import { checkJsonFile, readJsonFile } from '../config/json-file.ts';
@@ -71,7 +72,7 @@ export async function trustedPlugins(
     if (await isUnchanged(env, plugin)) plugins.push({ name, folder: folderOf(env, name) });
     else
       warn(
-        `The plugin ${name} is not used: its files have changed since you trusted it. To trust them again, run millrace plugins add ${source}`,
+        `The plugin ${name} is not used: its files have changed since you trusted it. To trust them again, run ${commandHint({}, 'plugins add', source)}`,
       );
   }
   return plugins;

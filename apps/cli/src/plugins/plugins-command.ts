@@ -4,6 +4,7 @@ import { lstat, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { safeEnv } from '@millrace/tools';
+import { commandHint } from '../args/command-hint.ts';
 import { askYesNo } from '../command/ask-user.ts';
 import { hasTerminal } from '../command/without-terminal.ts';
 import { isInside } from '../config/config-paths.ts';
@@ -42,7 +43,7 @@ export async function pluginsCommand(args: PluginsArgs, host: Host): Promise<num
           const { name, source } = plugin;
           const problem = (await isUnchanged(env, plugin))
             ? ''
-            : `  not used: its files have changed since you trusted it. To trust them again: millrace plugins add ${source}`;
+            : `  not used: its files have changed since you trusted it. To trust them again: ${commandHint({}, 'plugins add', source)}`;
           return `${name}  ${source}${problem}\n`;
         }),
       );
