@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { permissionPolicy, type PermissionRule } from '@millrace/tools';
+import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { expect, test } from 'vitest';
 import { folderWith } from '../testing/test-agent.ts';
 import { readRememberedRules, rememberRule } from './folders-file.ts';

@@ -3,6 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isInside } from './config-paths.ts';
+import { hasUnclearScript, shellWords } from './unclear-scripts.ts';
 
 /** Maximum number of files and folders that are searched for scripts. */
 const maxSearched = 50_000;
@@ -43,6 +44,8 @@ export interface NamedScripts {
    * place of `tools/server.js`.
    */
   readonly shadows: readonly string[];
+  /** True if a command can start a script whose name it does not show. Each file can then be the script. */
+  readonly isUnclear: boolean;
 }
 
 /**
@@ -56,8 +59,10 @@ export async function findNamedScripts(
 ): Promise<NamedScripts | undefined> {
   const stems: Stems = { all: new Map(), packages: new Set(), left: maxResolved };
   const patterns: FilePatterns = { ends: new Set(), lengths: new Set(), globs: [] };
+  let isUnclear = false;
   for (const one of commands) {
     const words = wordsOf(one.command, one.projectFolder, at);
+    isUnclear ||= hasUnclearScript(withMarks(one.command));
     const isAdded =
       (await addStems(words, one, at, stems)) && addPatterns(words, one.command, patterns);
     if (!isAdded) return undefined;
@@ -78,11 +83,10 @@ export async function findNamedScripts(
   return {
     files: inside([...files, ...targets]),
     shadows: inside(shadows.filter((path) => !existing.has(path))),
+    isUnclear,
   };
 }
 
-const scriptNames =
-  /\.(?:sh|bash|zsh|fish|py|[mc]?js|[mc]?ts|[jt]sx|rb|p[lm]|php|lua|awk|go|java|jl|exs|tcl|ps1|cmd|bat)$/i;
 const shellNames = /\.(?:sh|bash|zsh|fish|ps1|cmd|bat)$/i;
 /** Endings that interpreters add to a name. */
 const fileEndings = [
@@ -132,6 +136,17 @@ const unknown = '*';
 const hasUnknown = /[*?[]/;
 /** The characters that stand for known paths until the words are separated. Paths can contain spaces. */
 const marks = /[\ue000-\ue003]/g;
+/** Maximum depth of substitutions in substitutions. */
+const maxNested = 8;
+
+/** Replaces the variables and substitutions whose values are known. */
+function withMarks(command: string): string {
+  return command
+    .replace(/\$\{?(?:CLAUDE|MILLRACE)_PROJECT_DIR\b\}?/g, '\ue000')
+    .replace(/\$\{?PWD\b\}?|\$\(pwd\)|`pwd`|~\+/g, '\ue001')
+    .replace(/\$\{?HOME\b\}?|(?<=^|[\s"'=:(])~(?=\/|\s|$)/g, '\ue002')
+    .replace(/\$\(git rev-parse --show-toplevel\)|`git rev-parse --show-toplevel`/g, '\ue003');
+}
 
 /**
  * Returns the words of a command line that can be paths. It removes quotes as a shell does, and inserts the
@@ -140,18 +155,19 @@ const marks = /[\ue000-\ue003]/g;
  */
 function wordsOf(command: string, projectFolder: string, { root, cwd }: At): readonly string[] {
   const known = [projectFolder, cwd, homedir(), root];
-  const inserted = command
-    .replace(/\$\{?(?:CLAUDE|MILLRACE)_PROJECT_DIR\b\}?/g, '\ue000')
-    .replace(/\$\{?PWD\b\}?|\$\(pwd\)|`pwd`|~\+/g, '\ue001')
-    .replace(/\$\{?HOME\b\}?|(?<=^|[\s"'=:(])~(?=\/|\s|$)/g, '\ue002')
-    .replace(/\$\(git rev-parse --show-toplevel\)|`git rev-parse --show-toplevel`/g, '\ue003')
-    .replace(/\$\{[^{}]*\}|\$\w+/g, unknown);
-  const outer = inserted.replace(/\$\([^()]*\)|`[^`]*`/g, unknown);
-  const joined = [outer, inserted].flatMap((text) =>
+  const marked = withMarks(command);
+  const inserted = marked.replace(/\$\{[^{}]*\}|\$(?:\w+|[@*#?$!-])/g, unknown);
+  let outer = inserted;
+  for (let count = 0, last = ''; count < maxNested && outer !== last; count++) {
+    last = outer;
+    outer = outer.replace(/\$\(\([^()]*\)\)|\$\([^()]*\)|\$\{[^{}]*\}|`[^`]*`/g, unknown);
+  }
+  const plain = [outer, inserted].flatMap((text) =>
     (text.match(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s;|&()<>`"'\\])+/gs) ?? []).map((word) =>
       word.replace(/"((?:\\.|[^"\\])*)"|'([^']*)'|\\(.)/gs, '$1$2$3'),
     ),
   );
+  const joined = [...plain, ...shellWords(marked)];
   // A colon separates the folders of a list, such as `PYTHONPATH=src:lib`.
   const pieces = [inserted, ...joined].flatMap((text) => [
     ...text.split(/[\s"'`;|&()<>=,{}]+/),
@@ -160,7 +176,7 @@ function wordsOf(command: string, projectFolder: string, { root, cwd }: At): rea
   const all = [...joined, ...joined.flatMap((word) => word.split('=')), ...pieces]
     .flatMap(valuesIn)
     .map((word) => word.replace(marks, (mark) => known[mark.charCodeAt(0) - 0xe000] ?? ''));
-  return [...new Set(all)].filter((word) => word !== '' && !word.startsWith('-'));
+  return [...new Set(all)].filter((word) => word !== '');
 }
 
 /** Maximum number of letters of short options in one word, such as `-Bum` in `-Bummod`. */
@@ -191,10 +207,15 @@ async function addStems(
   const isGo = /\bgo\b/.test(command);
   // The path of a Go package can start with the path of its module, which names no folder.
   const all = isGo ? words.flatMap(endsOfPath) : words;
-  const plain = [...new Set(all.map(knownPart))].filter((word) => word !== '');
+  const names = [...new Set(all.map(knownPart))].filter((word) => word !== '');
+  const plain = names.filter((word) => !word.startsWith('-'));
+  const dashed = names.filter((word) => word.startsWith('-'));
   for (const base of bases) {
-    stems.left -= plain.length;
+    stems.left -= names.length;
     if (stems.left < 0) return false;
+    // After `--`, a word that looks like an option can be a script.
+    for (const path of await keepFiles(dashed.map((word) => resolve(base, word))))
+      stems.all.set(path, false);
     const paths = plain.map((word) => resolve(base, word));
     const areFolders = await Promise.all(paths.map(isFolder));
     for (const [index, path] of paths.entries()) {
@@ -257,7 +278,7 @@ interface Glob {
   readonly after: number;
   /** True if more names can be between them. */
   readonly isDeep: boolean;
-  /** True if the command names an interpreter. Scripts then need not be executable. */
+  /** True if the command names an interpreter. It can then read each file. */
   readonly isInterpreted: boolean;
 }
 
@@ -265,6 +286,10 @@ interface Glob {
 const changesFolder = /(?:^|[\s;&|("'])(?:cd|pushd|-C|--prefix|--cwd|--dir)(?=[\s=])/;
 const interpreters =
   /\b(?:node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua|go|java|[gm]?awk|julia|elixir|tclsh)\b/;
+
+/** Matches a shell, `.`, `source`, and programs with `-f`. They read any file as a script. */
+const readsScripts =
+  /(?<![\w.-])(?:(?:ba|z|da|k|mk|a|fi|rba|c|tc)?sh|source|run-parts)(?![\w.-])|(?:^|[;&|({"'`\n]|\b(?:do|then|else|elif|if|while|until|builtin|command)\s)\s*\.\s|\b(?:g?sed|g?make)\b.*\s-\w*f/s;
 
 /** Returns true if a command line names an interpreter of scripts. */
 export function namesInterpreter(command: string): boolean {
@@ -276,10 +301,14 @@ export function namesInterpreter(command: string): boolean {
  * to an unknown folder, each word can be a path in that folder. Returns false if there are too many words.
  */
 function addPatterns(words: readonly string[], command: string, patterns: FilePatterns): boolean {
-  const unclear = words.filter((word) => hasUnknown.test(word));
+  // `run-parts scripts` runs all files in a folder.
+  const ofFolders = /\brun-parts\b/.test(command) ? words.map((word) => `${word}/*`) : [];
+  const unclear = [...words, ...ofFolders].filter((word) => hasUnknown.test(word));
   if (unclear.length === 0) return true;
-  const isInterpreted = namesInterpreter(command);
-  for (const word of [...unclear, ...(changesFolder.test(command) ? words : [])]) {
+  const isInterpreted = readsScripts.test(command) || namesInterpreter(command);
+  const plain = words.filter((word) => !word.startsWith('-'));
+  for (const word of [...unclear, ...(changesFolder.test(command) ? plain : [])]) {
+    if (word.startsWith('-')) continue;
     const names = word.split('/').filter((name) => name !== '' && name !== '.');
     // A word that consists only of unknown text and signs, such as one variable, is an argument and not a file.
     const at = names.findLastIndex((name) => /\w/.test(name));
@@ -361,14 +390,14 @@ function matchesGlobs(path: string, globs: readonly Glob[], budget: { left: numb
   if (globs.length === 0) return false;
   const names = path.split('/');
   const isShell = shellNames.test(path);
-  const isScriptName = scriptNames.test(path);
   let canExecute: boolean | undefined;
   return globs.some(({ name, after, isDeep, isInterpreted }) => {
     const last = names.length - 1 - after;
     const tried = isDeep ? names.slice(0, Math.max(0, last + 1)) : [names[last] ?? ''];
     if (!tried.some((one) => matchesName(one, name, budget))) return false;
+    if (isInterpreted || isShell) return true;
     canExecute ??= isExecutable(path);
-    return isShell || (isInterpreted && isScriptName) || canExecute;
+    return canExecute;
   });
 }
 

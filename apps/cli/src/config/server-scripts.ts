@@ -24,8 +24,8 @@ interface ServerCommand {
 
 /**
  * Finds the project's files that MCP servers execute: all files of the repository that the command, the
- * arguments and the environment of a server name. If the repository has too many files to search, the result
- * has the empty path, whose content is unknown.
+ * arguments and the environment of a server name. If the repository has too many files to search, or if a command does
+ * not show the name of its script, the result has the empty path, whose content is unknown.
  */
 export async function findServerScripts(
   servers: readonly ServerCommand[],
@@ -41,11 +41,12 @@ export async function findServerScripts(
     const projectFolder = resolve(cwd, server.cwd ?? '.');
     return [{ command: words.map(quoted).join(' '), projectFolder, runsFolders }];
   });
-  if (commands.length === 0) return { files: [], shadows: [] };
+  if (commands.length === 0) return { files: [], shadows: [], isUnclear: false };
   const root = await realpath((await foldersUpToRoot(cwd)).at(-1) ?? cwd);
   const found = await findNamedScripts(commands, { root, cwd });
-  const { files, shadows } = found ?? { files: [''], shadows: [] };
-  return { files: files.filter((path) => !dataNames.test(path)), shadows };
+  const { files, shadows, isUnclear } = found ?? { files: [], shadows: [], isUnclear: true };
+  const scripts = files.filter((path) => !dataNames.test(path));
+  return { files: [...(isUnclear ? [''] : []), ...scripts], shadows, isUnclear };
 }
 
 /**

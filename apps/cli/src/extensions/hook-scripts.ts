@@ -32,8 +32,8 @@ export interface HookScripts {
 /**
  * Finds the scripts that hooks of a project can start: the files that their commands name, and all files in the
  * folders `.claude/hooks` and `.millrace/hooks`. If a file or a folder cannot be read, if the files are too large
- * or too many, or if the project has too many files to search, each digest is different. The hooks then never
- * count as unchanged.
+ * or too many, if the project has too many files to search, or if a command does not show the name of its script, each
+ * digest is different. The hooks then never count as unchanged.
  */
 export async function readHookScripts(hooks: readonly Hook[], at: At): Promise<HookScripts> {
   const settings = hooks.map(({ file }) => dirname(file));
@@ -44,7 +44,7 @@ export async function readHookScripts(hooks: readonly Hook[], at: At): Promise<H
   const { folders = [], contents = [], stamps = [] } = listed ?? {};
   const digests: (readonly [path: string, digest: string])[] = [];
   let left = maxScriptBytes;
-  let isComplete = named !== undefined && listed !== undefined;
+  let isComplete = named?.isUnclear === false && listed !== undefined;
   for (const path of isComplete ? new Set([...files, ...contents]) : []) {
     const bytes = await readFileSafely(path, { maxBytes: left }).then(
       (read) => read.bytes,
