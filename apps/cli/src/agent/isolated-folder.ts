@@ -13,7 +13,7 @@ import {
 import { fileCopiesFolder, worktreesFolder } from '../config/config-paths.ts';
 import type { SandboxConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
-import { movedPath } from '../extensions/tool-names.ts';
+import { movedPath } from '../extensions/hooks/hook-paths.ts';
 import { makeFolder } from '../make-folder.ts';
 import { openSandbox } from './command-sandbox.ts';
 import type { FolderDecisions, SessionPolicy } from './session-policy.ts';

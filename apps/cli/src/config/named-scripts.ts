@@ -3,7 +3,8 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isInside } from './config-paths.ts';
-import { hasUnclearScript, shellWords } from './unclear-scripts.ts';
+import { shellWords } from './scripts/shell-tokens.ts';
+import { hasUnclearScript } from './scripts/unclear-scripts.ts';
 
 /** Maximum number of files and folders that are searched for scripts. */
 const maxSearched = 50_000;

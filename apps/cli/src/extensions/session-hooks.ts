@@ -21,7 +21,12 @@ import type { Log } from '@millrace/log';
 import type { CallPlace } from '@millrace/tools';
 import { type HookEvent, hookEvents } from '../contract/extensions.ts';
 import { type HookOutcome, type HookRunner, mergeChange, nothing } from './hook-runner.ts';
-import { type CallOutcome, onSameFile } from './hooks/call-outcome.ts';
+import {
+  type CallOutcome,
+  type CheckedPlace,
+  onSameFile,
+  otherInput,
+} from './hooks/call-outcome.ts';
 import {
   contextKey,
   contextPart,
@@ -480,13 +485,6 @@ export class SessionHooks {
   }
 }
 
-interface CheckedPlace {
-  readonly at: CallPlace;
-  readonly root: string | undefined;
-  /** The hook that does not run. Default: none. */
-  readonly except?: string | undefined;
-}
-
 interface WrapOptions {
   /** The folder of the tool. Default: the folder of the session. */
   readonly root?: string | undefined;
@@ -500,6 +498,3 @@ interface EndedCall extends WrapOptions {
   readonly input: unknown;
   readonly context: ToolContext;
 }
-
-const otherInput =
-  'A hook allows this call only with a changed input, which an answer to a question cannot give it';

@@ -1,7 +1,8 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Metadata } from '@millrace/core';
-import { formsOfPaths, sandboxRuleNames } from '@millrace/tools';
+import { sandboxRuleNames } from '@millrace/tools';
 import { isInside } from '../config/config-paths.ts';
+import { type HookFolders, movedPath, usedPath } from './hooks/hook-paths.ts';
 
 /**
  * The names of the tools in Claude Code, by our names. Hooks and sub-agents that were written for it
@@ -68,14 +69,6 @@ export interface HookCall {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** The folders that decide which paths a hook gets for a tool call. */
-export interface HookFolders {
-  /** The folder of the session. Hooks get paths in this folder. */
-  readonly cwd: string;
-  /** The folder in which the tool works, such as the worktree of a sub-agent. Default: `cwd`. */
-  readonly root?: string | undefined;
-}
 
 /**
  * Translates a tool call into the form that hooks expect. `servers` contains the names of the MCP
@@ -159,29 +152,6 @@ function toHookInput(name: string, fields: Fields, folders: HookFolders): Fields
       return used === undefined ? fields : { ...fields, path: usedPath(used, folders).path };
     }
   }
-}
-
-/**
- * Returns the real path that a tool uses for a path of a call, and the same path in the folder of the session. The
- * kernel enters a link before it goes to the parent with `..`, so the text alone does not say which file this is.
- */
-function usedPath(
-  given: string,
-  { cwd, root = cwd }: HookFolders,
-): { readonly real: string; readonly path: string } {
-  const real = realPathOf(isAbsolute(given) ? given : `${root}/${given}`);
-  return { real, path: movedPath(real, realPathOf(root), cwd) };
-}
-
-/** Follows the links of an absolute path as the kernel does. The end of the path need not exist. */
-export function realPathOf(path: string): string {
-  return formsOfPaths([path]).at(-1) ?? path;
-}
-
-/** Returns the same path in a different folder. Returns a path outside of the first folder as it is. */
-export function movedPath(path: string, from: string, to: string): string {
-  const full = resolve(from, path);
-  return isInside(full, from) ? resolve(to, relative(from, full)) : path;
 }
 
 /** Replaces a folder in a text, such as a command. */

@@ -3,7 +3,7 @@ import { conditionAccepts } from './hook-condition.ts';
 
 // The user has a guard hook with a condition. A hostile model chooses another spelling of the call.
 
-const place = { cwd: '/repo/app', projectFolder: '/repo', home: '/home/me' };
+const place = { cwd: '/repo/app', projectFolder: '/repo', home: '/homes/me' };
 const acceptsCommand = (condition: string, command: string) =>
   conditionAccepts(condition, { names: ['Bash', 'bash'], input: { command } }, place);
 const acceptsPath = (condition: string, path: string) => {
@@ -59,7 +59,7 @@ test.each([
   ['Read(secrets)', '/repo/app/secrets/a/b'],
   ['Read(/repo/secrets)', '/repo/secrets/a/b'],
   ['Read(secrets/)', '/repo/secrets/a'],
-  ['Read(~/.ssh/**)', '/home/me/.ssh/id'],
+  ['Read(~/.ssh/**)', '/homes/me/.ssh/id'],
   ['Read(//etc/**)', '/etc/passwd'],
   ['Edit(/src/**)', '/repo/src/a.ts'],
   ['Edit(/src/**)', '/repo/app/src/a.ts'],
@@ -70,7 +70,7 @@ test.each([
   ['Write(src/**/*.ts)', '/repo/src/a.ts'],
   ['Edit|Write(*.ts)', '/repo/a.ts'],
   ['Read(../secrets/**)', '/secrets/a'],
-  ['Read($HOME/.ssh/**)', '/home/me/.ssh/id'],
+  ['Read($HOME/.ssh/**)', '/homes/me/.ssh/id'],
   ['Read({a,b', '/repo/a'],
 ])('18.1645: attack: the condition %s does not accept %s', (condition, path) => {
   expect(acceptsPath(condition, path)).toBe(true);

@@ -2,11 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadExtensions } from '../extensions/load-extensions.ts';
-import { homeAndProject, hookSettings } from '../testing/test-agent.ts';
-import { loadConfig } from './load-config.ts';
-import { findServerScripts } from './server-scripts.ts';
-import { hasUnclearScript, shellWords } from './unclear-scripts.ts';
+import { loadExtensions } from '../../extensions/load-extensions.ts';
+import { homeAndProject, hookSettings } from '../../testing/test-agent.ts';
+import { loadConfig } from '../load-config.ts';
+import { findServerScripts } from '../server-scripts.ts';
+import { shellWords } from './shell-tokens.ts';
+import { hasUnclearScript } from './unclear-scripts.ts';
 
 // A model changes a script that a trusted hook or MCP server runs. The command does not show the whole name.
 
