@@ -87,11 +87,6 @@ export { approveInSandbox, approveUnconfined } from './sandbox/approve-in-sandbo
 export { findSandbox } from './sandbox/find-sandbox.ts';
 export { type MorePermission, sandboxRuleNames } from './sandbox/more-permissions.ts';
 export {
-  type StartedProgram,
-  type StartPreparedOptions,
-  startPrepared,
-} from './sandbox/start-prepared.ts';
-export {
   type CallPlace,
   callKey,
   confinementOf,
@@ -122,6 +117,11 @@ export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-too
 export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
 export { endCommandsNow, pauseCommandsNow, reportAtExit } from './shell/process-session.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
+export {
+  type StartedProgram,
+  type StartPreparedOptions,
+  startPrepared,
+} from './shell/start-prepared.ts';
 export {
   type IsolatedAgent,
   type OfferedAgent,

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import type { Sandbox } from '../contract/sandbox.ts';
-import { startPrepared } from './start-prepared.ts';
+import { startPrepared } from '../shell/start-prepared.ts';
 
 /** The probe takes some milliseconds. On a machine that is very busy, it can take many seconds. */
 const probeTimeoutMs = 60_000;

@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import type { Clock } from '@millrace/agent';
 import type { PreparedCommand } from '../contract/sandbox.ts';
 import { findProgram } from '../git/run-git.ts';
-import { type StartedProgram, startPrepared } from '../sandbox/start-prepared.ts';
 import { openPipe, readPipe } from './output-pipe.ts';
 import { killOnExit, stopSession, waitForSession } from './process-session.ts';
+import { type StartedProgram, startPrepared } from './start-prepared.ts';
 
 interface CommandOptions {
   /** The path of the shell. */

@@ -39,11 +39,9 @@ const prefix = 'eval/';
 const nameForm = /^[\w.-]{1,64}$/;
 /** Maximum time in which a list reads results. Experiments after it are listed without results. */
 const maxReadMs = 1000;
-/** Maximum number of sessions that one step of the search for experiments reads. */
-const sessionsPerStep = 16;
-const stepsPerPage = 400;
-const maxRunsPerCase = 10;
-const maxTextLength = 1000;
+/** Maximum number of sessions that one step of the search for experiments reads, and of steps for one page. */
+const [sessionsPerStep, stepsPerPage] = [16, 400];
+const [maxRunsPerCase, maxTextLength] = [10, 1000];
 
 const resultsFor = foldCacheFor<StoredExperiment>(experimentFold);
 /** A report belongs to one state of the results, so requests without new results share it. */
@@ -54,13 +52,12 @@ export async function listExperiments(
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
   sources: ListSources,
 ): Promise<ExperimentList> {
-  const { clock } = sources;
   const { names, next } = await experimentNames(sources, cursor, limit);
-  const deadline = clock.now() + maxReadMs;
+  const deadline = sources.clock.now() + maxReadMs;
   const data: ExperimentInfo[] = [];
   for (const name of names) {
     try {
-      const isLate = clock.now() > deadline;
+      const isLate = sources.clock.now() > deadline;
       data.push(isLate ? await unreadInfo(name, sources) : await experimentInfo(name, sources));
     } catch (error) {
       if (!isNotFound(error)) throw error;

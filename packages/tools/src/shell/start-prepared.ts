@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { type PreparedCommand, SandboxError } from '../contract/sandbox.ts';
-import { startLine } from './command-limits.ts';
+import { startLine } from '../sandbox/command-limits.ts';
 
 /** Options of `startPrepared`. */
 export interface StartPreparedOptions extends Omit<SpawnOptions, 'stdio'> {
