@@ -14,7 +14,12 @@ import {
   userConfigFiles,
   worktreesOf,
 } from '../git/repositories/settings-places.ts';
-import { gitFolderOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
+import {
+  alternatesOf,
+  gitFolderOf,
+  readCommonFolder,
+  readGitFolder,
+} from '../git/repositories/submodules.ts';
 import { atRealEntry } from '../workspace/folder.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { entryOf } from '../workspace/real-form.ts';
@@ -202,10 +207,14 @@ function addBare(folder: string, search: Search): void {
 
 function addRepository(git: string, worktree: string, search: Search): void {
   const { root, found, folders, seen } = search;
-  if (seen.has(git)) return;
+  // A repository can have several worktrees, and its settings name hooks relative to each of them.
+  const key = `${git}\0${worktree}`;
+  if (seen.has(key)) return;
   // Each repository can refer to two more, through `gitdir` and `commondir`.
   if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
-  seen.add(git);
+  seen.add(key);
+  for (const store of alternatesOf(git))
+    if (isBelow(root, store) && entryOf(store) !== undefined) folders.add(store);
   if (isBelow(root, git) && entryOf(git) !== undefined) {
     folders.add(git);
     for (const name of foldersWithLinks) addLinks(join(git, name), folders);

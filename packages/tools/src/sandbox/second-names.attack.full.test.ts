@@ -89,16 +89,56 @@ describe.for(sandboxUsers)('as %s', (user) => {
     },
   );
 
+  /** Runs a script of the user, who then owns all files. */
+  const asUser = (agent: AttackedAgent, script: string) => {
+    const { workspace: cwd, home } = agent;
+    const safe = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory' };
+    const env = { ...process.env, HOME: home, ...safe, GIT_CONFIG_VALUE_0: '*' };
+    execFileSync('sh', ['-ec', `${script}; chown -R --reference=. .`], { cwd, env });
+  };
+  const git = 'git -c user.name=a -c user.email=a@b';
+
   test('18.1570: attack: a submodule is in a worktree that the settings name', async (context) => {
     const agent = await attackAgent(user, context);
-    const { workspace: cwd } = agent;
-    const git = 'git -c user.name=a -c user.email=a@b';
-    const script = `git init -q; ${git} commit -q --allow-empty -m x; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),mod; git config core.worktree ../tree; mkdir -p tree/mod; chown -R --reference=. .`;
-    const env = { ...process.env, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory' };
-    execFileSync('sh', ['-ec', script], { cwd, env: { ...env, GIT_CONFIG_VALUE_0: '*' } });
+    asUser(
+      agent,
+      `git init -q; ${git} commit -q --allow-empty -m x; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),mod; git config core.worktree ../tree; mkdir -p tree/mod`,
+    );
     const text = await runPlain(agent, 'mkdir tree/mod/.git && echo $((6 * 7))');
     expect(text).not.toContain('42');
-    expect(existsSync(join(cwd, 'tree/mod/.git'))).toBe(false);
+    expect(existsSync(join(agent.workspace, 'tree/mod/.git'))).toBe(false);
+  });
+
+  const start = `git init -q; mkdir hooks; touch hooks/pre-commit; git add .; ${git} commit -q -m x`;
+  test.for([
+    ['a linked worktree', `${start}; git config core.hooksPath hooks; git worktree add -q tree`],
+    [
+      'a linked worktree of a bare repository',
+      `git init -q s; cd s; ${start}; cd ..; git clone -q --bare s .bare; rm -rf s; git --git-dir=.bare config core.hooksPath hooks; git --git-dir=.bare worktree add -q -b first first; git --git-dir=.bare worktree add -q -b tree tree`,
+    ],
+    [
+      'a worktree with a separate git folder',
+      `git init -q --separate-git-dir=data tree; cd tree; ${start}; git config core.hooksPath hooks; cd ..`,
+    ],
+  ])('18.1571: attack: a command changes the hooks of %s', async ([, script = ''], context) => {
+    const agent = await attackAgent(user, context);
+    asUser(agent, script);
+    await runPlain(
+      agent,
+      'cd tree; echo evil > hooks/post-index-change; echo evil > hooks/pre-commit',
+    );
+    expect(existsSync(join(agent.workspace, 'tree/hooks/post-index-change'))).toBe(false);
+    expect(read(agent, 'tree/hooks/pre-commit')).toBe('');
+  });
+
+  test('18.1572: attack: a command removes objects in a further folder', async (context) => {
+    const agent = await attackAgent(user, context);
+    asUser(
+      agent,
+      `git init -q; ${git} commit -q --allow-empty -m x; mkdir -p more/info; mv .git/objects/* more; mkdir -p store .git/objects/info; mv more/?? store; echo ../../more > .git/objects/info/alternates; mkdir -p more/info; echo ../store > more/info/alternates; git log -1 --oneline`,
+    );
+    await runPlain(agent, 'rm -rf store/* more/info/alternates');
+    asUser(agent, 'git log -1 --oneline');
   });
 });
 

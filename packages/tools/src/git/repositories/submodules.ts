@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { readRegularFileSync } from '../read-regular-file.ts';
 
@@ -86,4 +87,31 @@ export function realPath(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Maximum number of folders with objects that a repository uses, and maximum size of a list of them, in bytes. */
+const [maxStores, maxListBytes] = [100, 65_536];
+
+/**
+ * Returns the folders in which a repository finds further objects. Each of them can name more. They may not exist. Throws a
+ * `SandboxError` if there are too many.
+ */
+export function alternatesOf(git: string): readonly string[] {
+  const stores = new Set([join(git, 'objects')]);
+  for (const store of stores) {
+    const list = join(store, 'info/alternates');
+    const text = entryOf(list) && readRegularFileSync(realPath(list) ?? list, maxListBytes);
+    for (const line of text?.toString('utf8').split('\n') ?? []) {
+      if (line === '' || line.startsWith('#')) continue;
+      const written = resolve(store, line);
+      for (const path of [written, realPath(written) ?? written]) stores.add(path);
+    }
+    if (stores.size > maxStores) throw tooManyStores(list);
+  }
+  return [...stores].slice(1);
+}
+
+function tooManyStores(path: string): SandboxError {
+  const message = `Cannot protect the objects of git to which ${path} leads: there are more than ${maxStores} folders. Run git repack -a -d, and remove the file`;
+  return new SandboxError('cannot_confine', message, { path });
 }
