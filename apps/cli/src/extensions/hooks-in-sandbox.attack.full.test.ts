@@ -7,12 +7,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '@millrace/agent';
 import { type JsonObject, sessionId, toolCallId, toolCallPart } from '@millrace/core';
 import type { ScriptEntry } from '@millrace/providers/scripted';
 import { findSandbox } from '@millrace/tools';
 import { expect, type TestContext, test } from 'vitest';
 import type { Config } from '../contract/config.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { extendedAgent, hookSettings } from '../testing/test-agent.ts';
+import { runHookProcess } from './hook-process.ts';
 
 // A hook of a project runs a file that the agent can change. Only the sandbox can stop this file.
 
@@ -263,4 +266,24 @@ test('18.784: attack: a hook of the project reads a denied file that appears', a
   writeFileSync(join(cwd, 'key.pem'), 'canary');
   await running;
   expect(existsSync(join(cwd, 'copied'))).toBe(false);
+});
+
+const folderOf = temporaryFolder('hook');
+
+test('18.1578: attack: a folder is replaced while a hook starts', async (context) => {
+  await requireSandbox(context);
+  const root = folderOf();
+  const { sandbox } = await findSandbox();
+  const confine = async (command: readonly string[]) => {
+    if (sandbox === undefined) throw new Error('There is no sandbox');
+    const prepared = await sandbox.prepare({ root, command, env: { PATH: '/usr/bin:/bin' } });
+    return { ...prepared, check: async () => false };
+  };
+  const { signal } = new AbortController();
+  const result = await runHookProcess('touch ran', {
+    ...{ cwd: root, env: {}, input: '', timeoutMs: 60_000, signal, clock: systemClock, confine },
+  });
+  sandbox?.close();
+  expect(result).toMatchObject({ isPrevented: true, problem: expect.stringContaining('replaced') });
+  expect(existsSync(join(root, 'ran'))).toBe(false);
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   existsSync,
   lstatSync,
@@ -16,9 +17,10 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '@millrace/agent';
 import { expect, onTestFinished, type TestContext, test } from 'vitest';
-import type { Sandbox, SandboxRequest } from '../contract/sandbox.ts';
+import type { Sandbox, SandboxOptions, SandboxRequest } from '../contract/sandbox.ts';
 import { runCommand } from '../shell/run-command.ts';
-import { writeTree } from '../testing/temporary-folder.ts';
+import { startPrepared } from '../shell/start-prepared.ts';
+import { everythingIn, writeTree } from '../testing/temporary-folder.ts';
 import { findSandbox } from './find-sandbox.ts';
 
 // A command runs, for example in the background. The model starts a second command, which must not change paths that
@@ -31,7 +33,10 @@ interface Places {
   readonly outside: string;
 }
 
-async function places(context: Pick<TestContext, 'skip'>): Promise<Places> {
+async function places(
+  context: Pick<TestContext, 'skip'>,
+  optionsOf: (folder: string) => SandboxOptions = () => ({}),
+): Promise<Places> {
   // The sandbox replaces `/tmp`, so the folder outside would not exist there.
   const base = join(import.meta.dirname, '../../../../node_modules/.cache');
   mkdirSync(base, { recursive: true });
@@ -39,7 +44,7 @@ async function places(context: Pick<TestContext, 'skip'>): Promise<Places> {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [workspace, outside] = [join(folder, 'workspace'), join(folder, 'outside')];
   for (const path of [workspace, outside]) mkdirSync(path);
-  const found = await findSandbox({});
+  const found = await findSandbox(optionsOf(folder));
   if (found.sandbox === undefined) {
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
     return context.skip(found.reason);
@@ -151,3 +156,83 @@ test.for([
     expect(message + reason).toMatch(/Cannot run the command in the sandbox|blocked/);
   },
 );
+
+test('18.1573: attack: a command replaces the workspace of another session by a link', async (context) => {
+  const at = await places(context);
+  const inner = { ...(await places(context)), workspace: join(at.workspace, 'packages/app') };
+  writeTree(at.workspace, { 'packages/app/x': '' });
+  writeTree(at.outside, { 'app/x': 'Mine' });
+  await run(inner, 'true');
+  await run(at, 'mv packages old; ln -s ../outside packages');
+  await expect(run(inner, 'echo evil > x; touch new')).rejects.toThrow('Cannot run commands in');
+  expect(everythingIn(at.outside)).toEqual({ 'app/': '', 'app/x': 'Mine' });
+});
+
+test.for([
+  ['is a folder of the workspace', 'mv x old && ln -s ../outside x'],
+  ['does not exist', 'mkdir y && ln -s ../../outside/cache y/cache'],
+] as const)(
+  '18.1574: attack: a command replaces a further folder that %s by a link',
+  async ([, replace], context) => {
+    const at = await places(context, (folder) => ({
+      writable: ['x', 'y'].map((name) => join(folder, 'workspace', name, 'cache')),
+    }));
+    writeTree(at.outside, { 'cache/x': 'Mine' });
+    writeTree(at.workspace, { 'x/cache/a': '' });
+    await run(at, replace);
+    await run(
+      at,
+      'for at in x y; do echo evil > $at/cache/x; echo evil > ../outside/cache/x; done',
+    );
+    expect(readFileSync(join(at.outside, 'cache/x'), 'utf8')).toBe('Mine');
+  },
+);
+
+test('18.1575: attack: a command creates a protected name immediately before the second command starts', async (context) => {
+  const at = await places(context);
+  const file = join(at.workspace, '.bazelrc');
+  const first = run(at, `touch ready; ${waitFor('over')}`);
+  while (!existsSync(join(at.workspace, 'ready'))) await setTimeout(5);
+  writeFileSync(file, 'evil');
+  const second = await run(at, `touch .bazelrc; ${waitFor('never')}`, {
+    protectNew: (name) => name === '.bazelrc',
+  });
+  writeFileSync(join(at.workspace, 'over'), '');
+  await first;
+  expect(second.notes).toContain('The sandbox renamed');
+  expect(existsSync(file)).toBe(false);
+});
+
+test('18.1576: attack: the second command restores a protected file of the first', async (context) => {
+  const at = await places(context);
+  const file = join(at.workspace, '.mcp.json');
+  const swap = `${waitFor('started')}; mv .mcp.json evil; touch swapped; ${waitFor('over')}`;
+  const first = run(at, `touch ready; ${waitFor('created')}; ${swap}`);
+  while (!existsSync(join(at.workspace, 'ready'))) await setTimeout(5);
+  writeFileSync(file, 'evil');
+  writeFileSync(join(at.workspace, 'created'), '');
+  const second = await run(
+    at,
+    `touch started; ${waitFor('swapped')}; cp evil .mcp.json; ${waitFor('never')}`,
+    { protect: ['.mcp.json'] },
+  );
+  writeFileSync(join(at.workspace, 'over'), '');
+  await first;
+  expect(second.notes).toContain('.mcp.json');
+  expect(existsSync(file)).toBe(false);
+});
+
+test('18.1577: attack: this process ends before it has checked a command', async (context) => {
+  const { sandbox, workspace } = await places(context);
+  const command = ['/bin/bash', '-c', 'touch ran'];
+  const prepared = await sandbox.prepare({ root: workspace, command, env: {} });
+  // The end of a process closes its descriptors.
+  const { child, admitted } = startPrepared(
+    { ...prepared, check: async () => false },
+    { stdio: ['ignore', 'ignore', 'ignore'] },
+  );
+  const [[code]] = await Promise.all([once(child, 'exit'), expect(admitted).rejects.toThrow()]);
+  await prepared.finish();
+  expect(code).toBe(126);
+  expect(existsSync(join(workspace, 'ran'))).toBe(false);
+});

@@ -4,7 +4,7 @@ import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { type CommandLimits, withLimits } from './command-limits.ts';
 import { systemFolders, systemSettings } from './places/closed-view.ts';
-import type { PlannedMount } from './places/mount-check.ts';
+import type { DiskPlace, PlannedMount } from './places/mount-check.ts';
 import type { GuardedPath } from './protected-paths.ts';
 
 /** The files that one command may see and change. All paths are resolved. */
@@ -18,6 +18,8 @@ export interface BubblewrapView {
   readonly emptyFile: string;
   /** More folders and files that the command may change. */
   readonly writable: readonly string[];
+  /** The places of `root` and `writable`. */
+  readonly disk: ReadonlyMap<string, DiskPlace>;
   readonly guarded: readonly GuardedPath[];
   /** Absolute paths to hide from this command only. */
   readonly hide: readonly string[];
@@ -88,6 +90,9 @@ export function bubblewrapArgs(
   ];
   const isInRoots = (path: string) => roots(view).some((one) => isBelow(one, path));
   const mounts: readonly PlannedMount[] = [
+    ...[...view.disk]
+      .filter(([path]) => roots(view).includes(path))
+      .map(([path, shows]) => ({ path, shows })),
     ...inside
       .filter(({ path }) => exists(view, path))
       .map(

@@ -23,11 +23,16 @@ import { harmlessRepositories } from '../git/repositories/judge-repositories.ts'
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
-import { isInside } from '../workspace/match-path.ts';
+import { isBelow, isInside } from '../workspace/match-path.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
-import { hasCreatedMounts, hasPlannedMounts, type PlannedMount } from './places/mount-check.ts';
+import {
+  diskPlaceOf,
+  hasCreatedMounts,
+  hasPlannedMounts,
+  type PlannedMount,
+} from './places/mount-check.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
 import { type FirstProcess, openFirstProcess } from './private/first-process.ts';
@@ -45,9 +50,15 @@ import {
   type UnfinishedCommands,
 } from './private/unfinished-commands.ts';
 import { adviceForLate, probeSandbox, testName } from './probe-sandbox.ts';
-import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
+import {
+  extendPlan,
+  type GuardPlan,
+  nameBelow,
+  type PlanOptions,
+  planGuards,
+} from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
-import { watchNames } from './watch-names.ts';
+import { namesIn, watchNames } from './watch-names.ts';
 
 /**
  * The possible paths of bubblewrap. PATH is not used, because a package manager may add a folder of the
@@ -157,6 +168,8 @@ interface SharedPlan extends GuardPlan {
   mayHaveChangedGit: boolean;
   /** True if the last check after a command was complete. Undefined if no command has started. */
   isChecked: Promise<boolean> | undefined;
+  /** The names in the workspace before the commands. Empty if the commands cannot change files. */
+  readonly names: ReadonlySet<string>;
   /** The places outside of the folders that commands may change. Commands must not see them. */
   readonly hidden: readonly string[];
   /** See `harmlessRepositories`. */
@@ -165,6 +178,20 @@ interface SharedPlan extends GuardPlan {
 
 function readOnlyPaths({ guarded }: GuardPlan): readonly string[] {
   return guarded.flatMap(({ path, guard }) => (guard === 'read-only' ? [path] : []));
+}
+
+/**
+ * Returns the names in the workspace that a command may find there: those that the plan guards, and those from before all
+ * running commands. Another command may have created all other names a moment ago.
+ */
+function knownNames(
+  root: string,
+  { guarded, watched }: GuardPlan,
+  before: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const links = watched.filter(({ link }) => link !== undefined);
+  const paths = [...guarded, ...links].filter(({ path }) => isBelow(root, path));
+  return new Set([...before, ...paths.map(({ path }) => nameBelow(root, path))]);
 }
 
 class Bubblewrap implements Sandbox {
@@ -184,6 +211,8 @@ class Bubblewrap implements Sandbox {
    * because the running command could manipulate a new check. Outside of the workspace, it cannot do that.
    */
   readonly #plans = new Map<string, SharedPlan>();
+  /** The real paths of `SandboxOptions.writable`. */
+  readonly #resolved = new Map<string, string>();
   /** The ends of plans that remove or keep their notes. */
   readonly #ends = new Set<Promise<void>>();
   readonly #repositories = new RepositorySearch();
@@ -194,6 +223,8 @@ class Bubblewrap implements Sandbox {
     this.#program = program;
     this.#filter = filter;
     this.#options = options;
+    for (const path of options.writable ?? [])
+      if (existsSync(path)) this.#resolved.set(path, realpathSync(path));
     this.profile = options.profile ?? 'workspace';
     this.network = options.network ?? false;
   }
@@ -203,7 +234,7 @@ class Bubblewrap implements Sandbox {
     const { hide = [], pin = [], links = [], protect = [], show = [] } = request;
     const { protectNew, hideNew, changesGit = false } = request;
     if (root === '/') throw cannotConfineRoot();
-    const writable = this.#writable();
+    const writable = this.#writable(root);
     const home = this.#homeAwayFrom([root, ...writable]);
     const { temporary, emptyFile } = home;
     const canChange = view === 'workspace';
@@ -213,14 +244,16 @@ class Bubblewrap implements Sandbox {
     const opened: (() => void)[] = [];
     try {
       const folders = [root, ...writable];
+      const disk = new Map(folders.map((folder) => [folder, diskPlaceOf(folder)]));
       const plan = extendPlan(shared, {
         ...{ root, writable: folders, hidden: shared.users > 1 ? shared.hidden : [] },
         ...{ protect: canChange ? protect : [], links: canChange ? links : [] },
         changesGit: changesGit || !canChange,
+        names: shared.names,
       });
       const limits = commandLimits(this.#options.limits, view);
       const guardedPlaces = withSecondPlaces({ guarded: plan.guarded, hide }, folders);
-      const places = { root, writable, temporary, emptyFile, ...guardedPlaces };
+      const places = { root, writable, disk, temporary, emptyFile, ...guardedPlaces };
       const guardedPaths = [
         ...guardedPlaces.guarded.map(({ path }) => path),
         ...guardedPlaces.hide,
@@ -247,7 +280,8 @@ class Bubblewrap implements Sandbox {
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       opened.push(() => closeSync(filter));
       const { watched, kept, modes } = plan;
-      const newNames = protectNew && { folder: root, isProtected: protectNew };
+      const known = knownNames(root, plan, shared.names);
+      const newNames = protectNew && { folder: root, isProtected: protectNew, known };
       const hiddenPlaces = plan.guarded.filter(({ guard }) => guard === 'hidden');
       const isHidden = new Set(hiddenPlaces.map(({ path }) => path));
       const inside = kept.map(({ path }) => path).filter((path) => isHidden.has(path));
@@ -321,9 +355,19 @@ class Bubblewrap implements Sandbox {
     return home;
   }
 
-  #writable(): readonly string[] {
+  /**
+   * Returns the real paths of the further folders that commands may change. A link is followed only once, and never inside
+   * of a folder that commands may change, because a command could replace it.
+   */
+  #writable(root: string): readonly string[] {
     const { writable = [] } = this.#options;
-    return writable.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+    const isChangeable = (path: string) =>
+      [root, ...this.#resolved.values()].some((folder) => isInside(folder, path));
+    for (const path of writable)
+      if (!this.#resolved.has(path) && existsSync(path) && !isChangeable(path))
+        this.#resolved.set(path, realpathSync(path));
+    const all = new Set(this.#resolved.values());
+    return [...all].filter((path) => !isInside(root, path) && existsSync(path));
   }
 
   /** Returns the repositories in `node_modules` folders when no check and no end of a plan is left. */
@@ -354,15 +398,18 @@ class Bubblewrap implements Sandbox {
       return running;
     }
     const { hide = [], protect = [], programs = [] } = this.#options;
+    const names = new Set(canChange ? namesIn(root) : []);
     const places = { ...keyPlaces(process.env), hide, protect, programs };
     const repositories = this.#repositories;
     const folders = { root, writable: [root, ...writable] };
-    const guards = planGuards({ ...folders, ...places, canChange, repositories, packages });
+    // Commands of other sessions can use the same folders. No command may replace them by links.
+    const nested = [root, ...this.#resolved.values()].filter((path) => existsSync(path));
+    const guards = planGuards({ ...folders, ...places, nested, canChange, repositories, packages });
     const hidden = [...places.keys, ...hide].filter(
       (path) => !folders.writable.some((folder) => isInside(folder, path)),
     );
     const ofPlan = {
-      ...{ ...guards, users: 1, home, hidden },
+      ...{ ...guards, users: 1, home, hidden, names },
       ...{ isChecked: undefined, mayHaveChangedGit: false },
     };
     if (!canChange) return { ...ofPlan, ...ofReader };

@@ -77,6 +77,8 @@ export interface PlanOptions {
   readonly protect: readonly string[];
   /** See `SandboxOptions.programs`. */
   readonly programs: readonly string[];
+  /** Folders that commands must not replace if they are in another folder of `writable`. */
+  readonly nested: readonly string[];
 }
 
 /**
@@ -96,7 +98,8 @@ export function planGuards(options: PlanOptions): GuardPlan {
     for (const path of all) planner.guard(path, as);
   };
   guardAll(options.programs, 'program');
-  guardAll(ofGit.pinned, 'pinned');
+  const isInOther = (path: string) => writable.some((folder) => isBelow(folder, path));
+  guardAll([...ofGit.pinned, ...options.nested.filter(isInOther)], 'pinned');
   guardAll([...ofGit.guarded, ...startUp], 'read-only');
   guardAll(protect, 'settings');
   guardAll([...keys, ...hide], 'hidden');
@@ -111,6 +114,8 @@ interface PlanExtension extends Pick<PlanOptions, 'root' | 'writable' | 'protect
   readonly changesGit: boolean;
   /** Places outside of the writable folders to hide if they exist now. */
   readonly hidden: readonly string[];
+  /** The names in the workspace before all running commands. */
+  readonly names: ReadonlySet<string>;
 }
 
 /**
@@ -119,7 +124,7 @@ interface PlanExtension extends Pick<PlanOptions, 'root' | 'writable' | 'protect
  */
 export function extendPlan(
   plan: GuardPlan,
-  { root, writable, protect, links, changesGit, hidden }: PlanExtension,
+  { root, writable, protect, links, changesGit, hidden, names }: PlanExtension,
 ): GuardPlan {
   const appeared = appearedPlaces(plan, hidden);
   const gitFolders = changesGit ? [] : plan.gitFolders;
@@ -137,9 +142,19 @@ export function extendPlan(
   const isKnown = new Set(plan.kept.map(({ path }) => path));
   const kept = [
     ...plan.kept.filter(({ path }) => isGuarded.has(path)),
-    ...added.filter(({ path }) => !isKnown.has(path)),
+    // A running command may have created the file, so its content must not be restored.
+    ...added
+      .filter(({ path }) => !isKnown.has(path))
+      .map((place) =>
+        names.has(nameBelow(root, place.path)) ? place : { ...place, file: undefined },
+      ),
   ];
   return { ...plan, guarded, watched, modes, kept };
+}
+
+/** Returns the first name of a path below a folder. */
+export function nameBelow(folder: string, path: string): string {
+  return relative(folder, path).split(sep)[0] ?? '';
 }
 
 /** Returns the places that exist now and that the plan does not hide. */

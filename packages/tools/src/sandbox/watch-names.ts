@@ -171,16 +171,18 @@ interface NameCheck {
 interface NewNames {
   readonly folder: string;
   readonly isProtected: (name: string) => boolean;
+  /** The names that may be there already. Default: all names that are there now. */
+  readonly known?: ReadonlySet<string> | undefined;
 }
 
 /** Returns a check that finds protected names that were not in the folder before. */
 function checkNewNames(
-  { folder, isProtected }: NewNames,
+  { folder, isProtected, known }: NewNames,
   checkName: (name: WatchedName) => void,
 ): NameCheck {
   const isAbout = (name: string) => isProtected(name) && !isKeptName(name);
   const protectedIn = () => namesIn(folder).filter(isAbout);
-  const before = new Set(protectedIn());
+  const before = new Set(protectedIn().filter((name) => known?.has(name) ?? true));
   const check = () => {
     for (const name of protectedIn())
       if (!before.has(name)) checkName({ path: join(folder, name), link: undefined });
@@ -233,7 +235,8 @@ function checkHidden(
   return [...replacements, ...creations];
 }
 
-function namesIn(folder: string): readonly string[] {
+/** Returns the names in a folder. Empty if it cannot be read. */
+export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -6,11 +6,7 @@ import { startLine } from '../sandbox/command-limits.ts';
 /** Options of `startPrepared`. */
 export interface StartPreparedOptions extends Omit<SpawnOptions, 'stdio'> {
   /** Standard input, output and error of the program. */
-  readonly stdio: readonly [
-    'ignore' | 'pipe' | number,
-    'pipe' | 'ignore' | number,
-    'pipe' | number,
-  ];
+  readonly stdio: readonly ('ignore' | 'pipe' | number)[];
   /** The descriptors that the program must not inherit, in ascending order. They get this descriptor instead. */
   readonly replaced?: { readonly descriptors: readonly number[]; readonly by: number } | undefined;
 }

@@ -11,7 +11,15 @@ type Places = Partial<Record<'startUp' | 'keys' | 'hide' | 'protect' | 'programs
 
 /** Returns the guards of the paths below the root. Links and paths that must not exist are `watched`. */
 function guardsIn(root: string, places: Places): Readonly<Record<string, string>> {
-  const none = { startUp: [], keys: [], hide: [], protect: [], programs: [], packages: [] };
+  const none = {
+    startUp: [],
+    keys: [],
+    hide: [],
+    protect: [],
+    programs: [],
+    packages: [],
+    nested: [],
+  };
   const repositories = new RepositorySearch();
   const at = { root, canChange: true, repositories, writable: [root] };
   const { guarded, watched } = planGuards({ ...none, ...at, ...places });

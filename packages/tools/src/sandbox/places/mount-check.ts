@@ -1,12 +1,44 @@
 import { readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { inRealFolder } from '../../workspace/folder.ts';
 import { unescaped } from './mount-table.ts';
 
-/** A place in the folders that a command may change, and what a mount shows there. */
+/** A folder that a command may change, or a place in it, and what a mount shows there. */
 export interface PlannedMount {
   readonly path: string;
-  /** `itself`: the file or folder of the host. `other`: an empty file or folder instead of it. */
-  readonly shows: 'itself' | 'other';
+  /**
+   * `itself`: the file or folder of the folder above. `other`: an empty file or folder instead of it. A place on a disk:
+   * this folder.
+   */
+  readonly shows: 'itself' | 'other' | DiskPlace;
+}
+
+/** The place of a folder in its file system. */
+export interface DiskPlace {
+  readonly device: string;
+  readonly root: string;
+}
+
+/** Returns the place of a folder. Throws a `SandboxError` if a link has replaced a folder on its real path. */
+export function diskPlaceOf(folder: string): DiskPlace {
+  try {
+    return inRealFolder(folder, (opened) => {
+      const info = readFileSync(`/proc/self/fdinfo/${basename(opened)}`, 'latin1');
+      const [, id] = /^mnt_id:\s*(\d+)$/m.exec(info) ?? [];
+      const mount = mountsOf('self').find((one) => one.id === id);
+      if (mount === undefined) throw new Error('its mount is unknown');
+      return { device: mount.device, root: join(mount.root, relative(mount.point, folder)) };
+    });
+  } catch (error) {
+    throw unusableFolder(folder, error);
+  }
+}
+
+function unusableFolder(path: string, cause: unknown): SandboxError {
+  const why = cause instanceof Error ? cause.message : 'unknown error';
+  const message = `Cannot run commands in ${path}: ${why}. If a command moved a folder, move it back`;
+  return new SandboxError('cannot_confine', message, { path }, { cause });
 }
 
 /**
@@ -31,6 +63,8 @@ export function hasPlannedMounts(pid: number, planned: readonly PlannedMount[]):
     const mount = byPoint.get(path);
     const below = mount && byId.get(mount.parent);
     if (mount === undefined || below === undefined) return false;
+    if (typeof shows === 'object')
+      return mount.device === shows.device && mount.root === shows.root;
     const isItself =
       mount.device === below.device &&
       mount.root === join(below.root, relative(below.point, mount.point));
@@ -47,7 +81,7 @@ interface Mount {
   readonly point: string;
 }
 
-function mountsOf(pid: number): readonly Mount[] {
+function mountsOf(pid: number | 'self'): readonly Mount[] {
   return readProcess(pid, 'mountinfo')
     .split('\n')
     .flatMap((line) => {
@@ -57,7 +91,7 @@ function mountsOf(pid: number): readonly Mount[] {
 }
 
 /** Returns an empty text if the process has ended. */
-function readProcess(pid: number, name: 'status' | 'mountinfo'): string {
+function readProcess(pid: number | 'self', name: 'status' | 'mountinfo'): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
