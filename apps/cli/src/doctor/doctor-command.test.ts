@@ -249,7 +249,7 @@ describe('an endpoint', () => {
   test('of a local server: lists its models', async () => {
     answer = { status: 200, body: '{"data":[{"id":"qwen3"}]}' };
     const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), ollama: port };
-    const { on } = await examine({}, { ports });
+    const { on } = await examine({}, { ports, timeoutMs: 60_000 });
     expect(on('endpoints')).toMatchObject(
       [{ state: 'ok', text: /Ollama answers.*1 model: qwen3 \(context unknown/ }].map(any),
     );
@@ -260,7 +260,13 @@ describe('an endpoint', () => {
     const ollama = await startOllama({ isLoaded: true });
     onTestFinished(() => ollama.close());
     const closed = Object.fromEntries(localNames.map((name) => [name, closedPort]));
-    const { on } = await examine({}, { ports: { ...closed, ollama: ollama.port } });
+    const { on } = await examine(
+      {},
+      {
+        ports: { ...closed, ollama: ollama.port },
+        timeoutMs: 60_000,
+      },
+    );
     const expected = {
       ...{ state: 'warn', text: /qwen3:latest \(context of 4096 tokens\)/ },
       advice: /OLLAMA_CONTEXT_LENGTH/,
@@ -272,7 +278,7 @@ describe('an endpoint', () => {
   test('19.19: of a local server that needs a key is reported as such', async () => {
     answer = { status: 401, body: '{"error":{"message":"Invalid API Key"}}' };
     const ports = { ...Object.fromEntries(localNames.map((n) => [n, closedPort])), litellm: port };
-    const { on } = await examine({}, { ports });
+    const { on } = await examine({}, { ports, timeoutMs: 60_000 });
     expect(on('endpoints')).toMatchObject([any({ state: 'fail', text: /Set LITELLM_API_KEY/ })]);
     expect(on('model')).toMatchObject([any({ state: 'fail', text: /Set LITELLM_API_KEY/ })]);
   });
