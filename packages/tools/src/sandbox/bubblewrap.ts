@@ -461,7 +461,9 @@ async function checkMounts(
 ): Promise<boolean> {
   for (let pauseMs = 1; !ended.aborted; pauseMs = Math.min(pauseMs * 1.1, maxPauseMs)) {
     const pid = first.id();
-    if (pid !== undefined && hasCreatedMounts(pid)) return hasPlannedMounts(pid, mounts);
+    const isReady = pid !== undefined && hasCreatedMounts(pid);
+    const isAsPlanned = isReady ? hasPlannedMounts(pid, mounts) : undefined;
+    if (isAsPlanned !== undefined) return isAsPlanned;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   // The program has ended itself, and its output explains why.

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startPrepared } from '../shell/start-prepared.ts';
 import {
   type AttackedAgent,
   attackAgent,
@@ -56,15 +58,15 @@ test('18.959: attack: a command creates a repository behind folders that the use
   if (found.sandbox === undefined) return context.skip(found.reason);
   const { sandbox } = found;
   const run = async (command: string) => {
-    const { program, args, env, fds, finish } = await sandbox.prepare({
+    const prepared = await sandbox.prepare({
       ...{ root: agent.workspace, env: { PATH: process.env['PATH'] ?? '' } },
       command: ['sh', '-c', command],
     });
-    try {
-      execFileSync(program, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe', ...fds] });
-    } finally {
-      notes = (await finish()).join('\n');
-    }
+    const { env } = prepared;
+    const { child } = startPrepared(prepared, { env, cwd: '/', stdio: ['ignore', 1, 2] });
+    const [code] = await once(child, 'exit');
+    notes = (await prepared.finish()).join('\n');
+    expect(code).toBe(0);
   };
   let notes = '';
   // The search stops before it reaches the deep folder.

@@ -30,8 +30,15 @@ export function shellWords(line: string, depth = 0): readonly string[] {
   return [...words.map(({ text }) => text), ...lines.flatMap((one) => shellWords(one, depth + 1))];
 }
 
-/** Splits a command line into words and operators. Returns undefined if a quote or a parenthesis has no end. */
+/** Maximum length of a command line, in characters. */
+const maxLine = 100_000;
+
+/**
+ * Splits a command line into words and operators. Returns undefined if a quote or a parenthesis has no end, or if the line
+ * is too long.
+ */
 export function tokensOf(line: string): readonly Token[] | undefined {
+  if (line.length > maxLine) return undefined;
   const tokens: Token[] = [];
   let at = 0;
   while (at < line.length) {
@@ -78,7 +85,8 @@ function wordAt(
   let [text, at, isQuoted] = ['', start, false];
   for (; at < line.length; ) {
     const char = line[at] ?? '';
-    if (!isQuoted && /[\s;&|()<>]/.test(char)) break;
+    // Only these characters separate words. A carriage return, for example, is a part of a word.
+    if (!isQuoted && /[ \t\n;&|()<>]/.test(char)) break;
     if (char === '"') {
       isQuoted = !isQuoted;
       at++;

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are shell commands
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadExtensions } from '../../extensions/load-extensions.ts';
 import { homeAndProject, hookSettings } from '../../testing/test-agent.ts';
@@ -144,4 +145,22 @@ test('18.1649: attack: command lines in command lines without an end', () => {
   expect(hasUnclearScript('$('.repeat(4000))).toBe(true);
   expect(hasUnclearScript(`${'$(a '.repeat(2000)}${')'.repeat(2000)}`)).toBe(true);
   expect(shellWords(`${'"$(a '.repeat(1000)}${')"'.repeat(1000)}`).length).toBeLessThan(100);
+});
+
+test.for([
+  ['a carriage return', 'echo a\rb; sh "$X"'],
+  ['a form feed', '\f sh "$X"'],
+  ['a vertical tab at the end', 'sh "$X" \v'],
+  ['many commands in a pipe', `${'sh|'.repeat(30_000)} sh "$X"`],
+  ['many loops', `${'for '.repeat(24_000)}; sh "$X"`],
+  ['a line that is too long', 'a'.repeat(1_000_000)],
+  ['many parentheses', '$('.repeat(40_000)],
+] as const)('18.1670: attack: a command line contains %s', ([, line]) => {
+  expect(hasUnclearScript(line)).toBe(true);
+});
+
+test('18.1671: all text of a line is split, also text that no shell accepts', () => {
+  const signs = fc.constantFrom(...' \t\n\r\f\v;&|()<>{}[]*?$`\'"\\#!=-0aX\u2028\u0085\u00a0');
+  const line = fc.string({ unit: signs, maxLength: 200 });
+  fc.assert(fc.property(line, (text) => void [hasUnclearScript(text), shellWords(text)]));
 });

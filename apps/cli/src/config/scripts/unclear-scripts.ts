@@ -12,13 +12,22 @@ export function hasUnclearScript(line: string, depth = 0): boolean {
   const tokens = tokensOf(line);
   if (tokens === undefined) return true;
   const inner = tokens.flatMap((token) => (typeof token === 'string' ? [] : token.inner));
+  if (inner.some((text) => hasUnclearScript(text, depth + 1))) return true;
   const known = knownVariables(tokens);
-  const commands = commandsOf(tokens);
-  return (
-    inner.some((text) => hasUnclearScript(text, depth + 1)) ||
-    commands.some((one, at) => startsUnclear(one, pipedInto(commands, at), known, depth))
-  );
+  const isUnclear = ({ text, variable = '' }: Word) =>
+    isWhollyUnknown(text) && !known.has(variable);
+  /** True if a command before this one in the same pipe has an unclear word. */
+  let readsUnclear = false;
+  for (const command of commandsOf(tokens)) {
+    readsUnclear &&= command.isPiped;
+    if (startsUnclear(command, readsUnclear, isUnclear, depth)) return true;
+    readsUnclear ||= command.words.some(isUnclear);
+  }
+  return false;
 }
+
+/** Maximum number of values of a loop. With more, its variable counts as unknown. */
+const maxValues = 1000;
 
 /**
  * Returns the variables whose values have a known part and are words of the line: the variable of a loop, and a variable
@@ -40,10 +49,11 @@ function knownVariables(tokens: readonly Token[]): ReadonlySet<string> {
     }
     if (setsNext.test(wordText(last) ?? '')) count(token.text);
     if (token.text !== 'for' || typeof next !== 'object') continue;
-    const rest = tokens.slice(index + 3);
+    const rest = tokens.slice(index + 3, index + 3 + maxValues);
     const end = rest.findIndex((one) => typeof one === 'string');
+    const isWhole = end !== -1 || rest.length < maxValues;
     const list = rest.slice(0, end === -1 ? undefined : end) as readonly Word[];
-    const isKnown = list.length > 0 && list.every(({ text }) => !isWhollyUnknown(text));
+    const isKnown = isWhole && list.length > 0 && list.every(({ text }) => !isWhollyUnknown(text));
     if (wordText(tokens[index + 2]) === 'in' && isKnown) found.add(next.text);
   }
   return new Set([...found].filter((name) => counts.get(name) === 1));
@@ -108,13 +118,11 @@ const subcommands = /^(?:-|run|watch|test)$/;
 const findsProgram = /^\s*(?:which|command\s+-v|type\s+-p)\s+[\w.-]+\s*(?:2?>\s*\/dev\/null\s*)?$/;
 
 function startsUnclear(
-  { words, input, isPiped }: Command,
-  earlier: readonly Command[],
-  known: ReadonlySet<string>,
+  { words, input }: Command,
+  readsUnclear: boolean,
+  isUnclear: (word: Word) => boolean,
   depth: number,
 ): boolean {
-  const isUnclear = ({ text, variable = '' }: Word) =>
-    isWhollyUnknown(text) && !known.has(variable);
   const first = words.find(({ text }) => !before.test(text));
   if (first === undefined) return false;
   const isSource = /^(?:\.|source)$/.test(first.text);
@@ -152,11 +160,5 @@ function startsUnclear(
   if (words.slice(0, at).some(({ text }) => /^(?:.*\/)?(?:xargs|parallel)$/.test(text)))
     return true;
   if (input !== undefined) return isUnclear(input);
-  return isPiped && earlier.some((one) => one.words.some(isUnclear));
-}
-
-/** Returns the commands whose output reaches a command through pipes. */
-function pipedInto(commands: readonly Command[], at: number): readonly Command[] {
-  const from = commands.findLastIndex((one, index) => index <= at && !one.isPiped);
-  return commands.slice(Math.max(from, 0), at);
+  return readsUnclear;
 }

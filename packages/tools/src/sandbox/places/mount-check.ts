@@ -52,9 +52,14 @@ export function hasCreatedMounts(pid: number): boolean {
 /**
  * Returns true if a process has all planned mounts. Bubblewrap finds a path by its name. Another command can replace a
  * folder on the path at this moment, and bubblewrap would then mount a different folder, or mount it in a different place.
+ * Returns undefined if the process has ended.
  */
-export function hasPlannedMounts(pid: number, planned: readonly PlannedMount[]): boolean {
+export function hasPlannedMounts(
+  pid: number,
+  planned: readonly PlannedMount[],
+): boolean | undefined {
   const mounts = mountsOf(pid);
+  if (mounts.length === 0) return undefined;
   const byId = new Map(mounts.map((mount) => [mount.id, mount]));
   // The kernel lists mounts in the order of their creation, so the last mount at a path covers the others.
   const byPoint = new Map(mounts.map((mount) => [mount.point, mount]));
