@@ -25,6 +25,27 @@ test.for([
   expect(await commandRuling(root, command)).toBe('ask');
 });
 
+describe('18.1696: attack: a format makes git check a signature with the program of a setting', () => {
+  test.for([
+    ...['git log --format=%G?', 'git log --format=%+GG', 'git log --format=%-GS -1'],
+    ...[
+      "git log --pretty='format:% GK'",
+      'git log --pretty=tformat:%h%+G?',
+      'git show --format=%-GF',
+    ],
+    ...["git branch --format='%(signature)'", "git for-each-ref --format='%(*signature:grade)'"],
+  ])('`%s` is not allowed', async (command) => {
+    expect(await commandRuling(root, command)).toBe('ask');
+  });
+
+  test.for(['git log --format=%x47', "git log --format='%h %s G'", 'git log --format=%+s'])(
+    '`%s` runs unasked',
+    async (command) => {
+      expect(await commandRuling(root, command)).toBe('allow');
+    },
+  );
+});
+
 const rules = [{ tool: 'bash', command: 'npm test', decision: 'allow' }] as const;
 
 test.for(['git diff && npm test', 'npm test; git status', 'npm test | cat && git log'])(

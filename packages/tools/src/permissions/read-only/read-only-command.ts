@@ -133,13 +133,18 @@ function withKind(
 }
 
 /**
+ * Matches the parts of a format that make git start a program that checks a signature, such as `%G?`, `%+GG` and
+ * `%(signature:grade)`.
+ */
+const checksSignature = /%[-+ ]*G|%\(\*?signature/;
+
+/**
  * Returns the paths that a git command reads. It refuses options before the subcommand, such as -c, -C,
  * --git-dir and --exec-path, because they apply to git itself.
  */
 function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] | undefined {
   const known = readOnlyGitCommands.get(name);
-  // `%G` makes git start a program that checks a signature.
-  if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
+  if (known === undefined || rest.some((word) => checksSignature.test(word))) return undefined;
   // An option of git can take `--` as its value. The words after it could then be options.
   const end = rest.indexOf('--');
   if (end !== -1 && rest.slice(end + 1).some((word) => word.startsWith('-'))) return undefined;
