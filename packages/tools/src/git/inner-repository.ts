@@ -6,6 +6,8 @@ import { runGit } from './run-git.ts';
 
 /** Maximum number of repositories to check. A folder with more repositories counts as a risk. */
 const maxInner = 50;
+/** A person waits for this list. A FIFO with the name `.gitignore` would make git wait for ever. */
+const limits = { timeoutMs: 3000, pauseMs: 60_000 } as const;
 /** Maximum size of the `.git` and `commondir` files of a worktree, in bytes. */
 const maxBytes = 4096;
 
@@ -20,7 +22,7 @@ export async function findInnerRisk(
   { ignored }: { readonly ignored: boolean },
 ): Promise<string | undefined> {
   const words = ['ls-files', '--others', '-z', ...(ignored ? [] : ['--exclude-standard'])];
-  const listed = await runGit(words, { cwd: root, env: process.env });
+  const listed = await runGit(words, { cwd: root, env: process.env, ...limits });
   if (listed === undefined || listed.isCut) return 'its folders cannot be checked';
   // Git lists only inner folders that are repositories.
   const inner = listed.output

@@ -18,6 +18,11 @@ export interface RunGitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum duration. After this time, git is stopped. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * After git reached `timeoutMs` in a repository, calls with this option do not start git there for this time. A FIFO
+   * with the name `.gitignore`, for example, makes git wait in each call. Default: 0.
+   */
+  readonly pauseMs?: number | undefined;
   /** Maximum size of the output. Above this size, git is stopped. Default: 64 MiB. */
   readonly maxOutputBytes?: number | undefined;
 }
@@ -50,8 +55,23 @@ export async function runGit(
   const settings = await userGitSettings(program, root, { ...options, env: base });
   const where = { GIT_DIR: join(root, '.git'), GIT_WORK_TREE: root };
   if (!(await isOwnRepository([root, where.GIT_DIR], settings))) return undefined;
+  const { pauseMs = 0 } = options;
+  if (pauseMs > 0 && performance.now() < (blockedUntil.get(root) ?? 0)) return undefined;
   const env = { ...gitSafetyEnv(base, { root, settings }), ...where };
-  return execute(program, ['--no-pager', ...words], { ...options, cwd, env });
+  const onTimeout = () => pauseMs > 0 && pause(root, pauseMs);
+  return execute(program, ['--no-pager', ...words], { ...options, cwd, env, onTimeout });
+}
+
+/** Maximum number of repositories to remember. */
+const maxBlocked = 100;
+/** The repositories in which git reached its time limit, with the time at which git may start again. */
+const blockedUntil = new Map<string, number>();
+
+function pause(root: string, pauseMs: number): void {
+  blockedUntil.delete(root);
+  blockedUntil.set(root, performance.now() + pauseMs);
+  const [oldest] = blockedUntil.keys();
+  if (blockedUntil.size > maxBlocked && oldest !== undefined) blockedUntil.delete(oldest);
 }
 
 /** Returns the nearest folder that contains a `.git`. It starts with this folder and goes upwards. */
@@ -138,10 +158,14 @@ export async function userGitSettings(
   });
 }
 
+interface ExecuteOptions extends RunGitOptions {
+  readonly onTimeout?: () => void;
+}
+
 async function execute(
   program: string,
   words: readonly string[],
-  { cwd, env, signal, timeoutMs = 30_000, maxOutputBytes = 67_108_864 }: RunGitOptions,
+  { cwd, env, signal, timeoutMs = 30_000, maxOutputBytes = 67_108_864, onTimeout }: ExecuteOptions,
 ): Promise<GitResult | undefined> {
   const limit = AbortSignal.timeout(timeoutMs);
   const child = spawn(program, words, {
@@ -161,5 +185,6 @@ async function execute(
     child.once('close', (code) => resolve(code === 0));
   });
   const isCut = length >= maxOutputBytes;
+  if (!isDone && !isCut && limit.aborted && signal?.aborted !== true) onTimeout?.();
   return isDone || isCut ? { output: Buffer.concat(chunks), isCut } : undefined;
 }

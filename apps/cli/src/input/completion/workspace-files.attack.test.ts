@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -103,4 +104,22 @@ test('attack 4: npx puts a program named git of the project on the search path',
   const PATH = `${join(cwd, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
   expect(await workspaceFiles({ cwd, env: { ...env(), PATH } })).toContain('trap.sh');
   expect(existsSync(marker)).toBe(false);
+});
+
+test('18.1699: attack: a FIFO as .gitignore blocks git for each list of files', async () => {
+  replaceWithPipe('.gitignore');
+  // Git opens the file only if there is an untracked file.
+  writeFileSync(join(cwd, 'new.txt'), '');
+  const log = join(home, 'log');
+  const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+  mkdirSync(join(home, 'bin'));
+  writeFileSync(join(home, 'bin/git'), `#!/bin/sh\necho "$@" >> '${log}'\nexec '${real}' "$@"\n`);
+  chmodSync(join(home, 'bin/git'), 0o755);
+  const PATH = [join(home, 'bin'), process.env['PATH']].join(delimiter);
+  const list = () => workspaceFiles({ cwd, env: { ...env(), PATH } });
+  const starts = () => readFileSync(log, 'utf8').split('--others').length - 1;
+  expect(await list()).toContain('new.txt');
+  expect(starts()).toBe(1);
+  expect(await list()).toContain('new.txt');
+  expect(starts()).toBe(1);
 });

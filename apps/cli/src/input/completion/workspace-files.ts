@@ -104,11 +104,14 @@ async function gitFiles(options: ListOptions): Promise<readonly string[] | undef
   return there?.filter((path) => !gone.has(path)).slice(0, options.maxPaths);
 }
 
+/** A FIFO with the name `.gitignore` would make git wait for ever. The code then searches the folder itself. */
+const limits = { timeoutMs: 3000, pauseMs: 60_000 } as const;
+
 async function lsFiles(
   which: readonly string[],
   { cwd, env, signal }: ListOptions,
 ): Promise<readonly string[] | undefined> {
-  const result = await runGit(['ls-files', '-z', ...which], { cwd, env, signal });
+  const result = await runGit(['ls-files', '-z', ...which], { cwd, env, signal, ...limits });
   // The text after the last NUL is empty, or it is an incomplete path because the output was cut.
   return result?.output.toString('utf8').split('\0').slice(0, -1);
 }
