@@ -240,10 +240,10 @@ function addRepository(git: string, worktree: string, search: Search): void {
   for (const name of ['rebase-merge', 'rebase-apply'])
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   const files = [at('config'), at('config.worktree'), ...userConfigFiles(process.env)];
-  const { hooks, included } = placesInSettings(files, [worktree, git]);
+  const { hooks, included, programs } = placesInSettings(files, [worktree, git], root);
   const ofRoot = [...hooks].find((folder) => isInside(folder, root));
   if (ofRoot !== undefined) throw insideHooks(root, ofRoot);
-  for (const place of [...hooks, ...included]) found.add(place);
+  for (const place of [...hooks, ...included, ...programs]) found.add(place);
   for (const folder of hooks) addLinks(folder, found);
 }
 

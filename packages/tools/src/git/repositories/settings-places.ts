@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { readGitSettings } from '../read-git-settings.ts';
+import { programsOfSettings } from '../git-folder/programs-of-settings.ts';
+import { type GitSetting, readGitSettings } from '../read-git-settings.ts';
 
 /** The places to which settings of git refer, as absolute paths. */
 export interface SettingsPlaces {
@@ -9,6 +10,8 @@ export interface SettingsPlaces {
   readonly hooks: ReadonlySet<string>;
   /** The files with further settings. */
   readonly included: ReadonlySet<string>;
+  /** The files that git runs or passes to a program (see `programsOfSettings`). Empty without a root. */
+  readonly programs: ReadonlySet<string>;
 }
 
 /** Maximum number of files with settings to read. */
@@ -16,21 +19,26 @@ const maxFiles = 50;
 
 /**
  * Returns the places to which the settings of a repository refer. Git runs most hooks in the worktree, but the hooks
- * of `git push` in the git folder. A relative path therefore refers to both folders.
+ * of `git push` in the git folder. A relative path therefore refers to both folders. The root is the real path of the
+ * workspace.
  */
 export function placesInSettings(
   files: readonly string[],
   [worktree, git]: readonly [worktree: string, git: string],
+  root?: string,
 ): SettingsPlaces {
   const home = homedir();
   const folders = new Set([worktree, git]);
   const hookPaths = new Set<string>();
   const included = new Set<string>();
   const all = new Set(files);
+  const settings: GitSetting[] = [];
   let left = maxFiles;
   for (const file of all) {
     if (left-- === 0) break;
-    for (const { section, key, value } of readGitSettings(contentOf(file) ?? '')) {
+    for (const setting of readGitSettings(contentOf(file) ?? '')) {
+      const { section, key, value } = setting;
+      settings.push(setting);
       // A repository can have its worktree in a different folder.
       if (section === 'core' && key === 'worktree') folders.add(resolve(git, value));
       const path = value.replace(/^~(?=\/|$)/, home);
@@ -46,7 +54,9 @@ export function placesInSettings(
   const hooks = [...folders].flatMap((folder) =>
     [...hookPaths].map((path) => resolve(folder, path)),
   );
-  return { hooks: new Set(hooks.map(withoutHelpers)), included };
+  const programs =
+    root === undefined ? new Set<string>() : programsOfSettings(settings, folders, root);
+  return { hooks: new Set(hooks.map(withoutHelpers)), included, programs };
 }
 
 /** Returns the worktree of a git folder, and further worktrees that its settings name. */
