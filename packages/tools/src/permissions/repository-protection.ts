@@ -22,7 +22,8 @@ const searches = new Map<string, RepositorySearch>();
  */
 export function nameThatGitObeys(root: string, path: string): string | undefined {
   try {
-    const place = gitPlaces(root, searchOf(root)).guarded.find((one) =>
+    const { guarded, programs } = gitPlaces(root, searchOf(root));
+    const place = [...guarded, ...programs].find((one) =>
       pathForms(one).some((at) => isAtOrBelow(at, path)),
     );
     return place === undefined ? newRepositoryOf(root, path) : basename(place);

@@ -43,7 +43,8 @@ export function gitPlaces(
   const found = new Set<string>();
   const pinned = new Set<string>();
   const folders = new Set<string>();
-  const search = { root, found, pinned, folders, creates, seen: new Set<string>() };
+  const programs = new Set<string>();
+  const search = { root, found, pinned, programs, folders, creates, seen: new Set<string>() };
   const git = join(root, '.git');
   // If the workspace has a HEAD, git may treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
@@ -64,7 +65,8 @@ export function gitPlaces(
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
   }
-  return { guarded: [...found], pinned: [...pinned], folders: [...folders], below };
+  const guarded = [...found];
+  return { guarded, pinned: [...pinned], programs: [...programs], folders: [...folders], below };
 }
 
 interface PlaceOptions {
@@ -129,6 +131,11 @@ export const otherSettings: readonly string[] = [
 export interface GitPlaces {
   /** The paths that no command may change or create. */
   readonly guarded: readonly string[];
+  /**
+   * The programs that the settings name, and their files. No command may change them. They may have several hard links,
+   * because package managers create hard links.
+   */
+  readonly programs: readonly string[];
   /** The paths that no command may move or remove. Otherwise git would no longer find the guarded paths. */
   readonly pinned: readonly string[];
   /**
@@ -158,6 +165,7 @@ interface Search {
   readonly root: string;
   readonly creates: boolean;
   readonly pinned: Set<string>;
+  readonly programs: Set<string>;
   readonly found: Set<string>;
   readonly folders: Set<string>;
   readonly seen: Set<string>;
@@ -243,7 +251,8 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const { hooks, included, programs } = placesInSettings(files, [worktree, git], root);
   const ofRoot = [...hooks].find((folder) => isInside(folder, root));
   if (ofRoot !== undefined) throw insideHooks(root, ofRoot);
-  for (const place of [...hooks, ...included, ...programs]) found.add(place);
+  for (const place of [...hooks, ...included]) found.add(place);
+  for (const place of programs) search.programs.add(place);
   for (const folder of hooks) addLinks(folder, found);
 }
 

@@ -97,7 +97,7 @@ export function planGuards(options: PlanOptions): GuardPlan {
     const all = [...paths, ...secondPlaces(paths, writable, mounts)];
     for (const path of all) planner.guard(path, as);
   };
-  guardAll(options.programs, 'program');
+  guardAll([...options.programs, ...ofGit.programs], 'program');
   const isInOther = (path: string) => writable.some((folder) => isBelow(folder, path));
   guardAll([...ofGit.pinned, ...options.nested.filter(isInOther)], 'pinned');
   guardAll([...ofGit.guarded, ...startUp], 'read-only');
@@ -169,7 +169,7 @@ function appearedPlaces({ guarded }: GuardPlan, places: readonly string[]): read
   });
 }
 
-const noPlaces: GitPlaces = { guarded: [], pinned: [], folders: [], below: [] };
+const noPlaces: GitPlaces = { guarded: [], pinned: [], programs: [], folders: [], below: [] };
 
 class Planner {
   readonly #writable: readonly string[];

@@ -68,7 +68,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
         : [...ofGit.folders, ...emptySubmodules(root, search, ofGit.below)];
     const text = macosProfile({
       ...{ root, view, temporary, unixSockets, writable },
-      git: [...(ofGit?.guarded ?? []), ...gitFolders],
+      git: [...(ofGit?.guarded ?? []), ...(ofGit?.programs ?? []), ...gitFolders],
       network: mayConnect,
       hidden: [...keys, ...hide, ...(request.hide ?? [])],
       protected: [...startUp, ...programs, ...settings],
