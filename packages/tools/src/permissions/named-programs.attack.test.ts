@@ -34,11 +34,13 @@ const ruling = async (path: string) => {
   return (await policyRuling(root, ['write', { path, content: '' }], { rules })).decision;
 };
 /** Returns the guarded paths without those of the repository itself. */
-const guarded = () =>
-  gitPlaces(root, new RepositorySearch())
-    .guarded.filter((path) => path.startsWith(root) && !path.startsWith(join(root, '.git/')))
+const guarded = () => {
+  const { guarded: places, programs } = gitPlaces(root, new RepositorySearch());
+  return [...places, ...programs]
+    .filter((path) => path.startsWith(root) && !path.startsWith(join(root, '.git/')))
     .map((path) => path.slice(root.length + 1))
     .filter((path) => path !== 'HEAD');
+};
 
 describe('18.1691: attack: a broad rule does not write the program of the setting', () => {
   test.for([
