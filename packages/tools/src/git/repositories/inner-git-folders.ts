@@ -141,6 +141,47 @@ export function newInnerRisks(
   });
 }
 
+/**
+ * Returns a search that finds the repositories in the git folders of new repositories, at all levels. A command can
+ * create a repository in the `.git` of another one, and so on.
+ */
+export function nestedSearch(): RepositorySearch {
+  return new RepositorySearch({ searchesPackages: true, searchesGit: true });
+}
+
+/** Returns the git folders that would be renamed for these risks. It omits links and files. */
+export function gitFoldersOf(risks: readonly Risk[]): readonly string[] {
+  return risks
+    .filter(({ names }) => names.includes('.git'))
+    .map(({ folder }) => join(folder, '.git'))
+    .filter((git) => entryOf(git)?.isDirectory());
+}
+
+/**
+ * Adds the repositories that a `nestedSearch` has found in the git folders of these risks. A renamed `.git` is a bare
+ * repository, so its `HEAD` is renamed too. The innermost repositories come first: their paths do not change before
+ * they are renamed.
+ */
+export function atAllLevels(
+  risks: readonly Risk[],
+  { found, odd }: Pick<FoundRepositories, 'found' | 'odd'>,
+): readonly Risk[] {
+  const bare = new Set(found.filter(({ isBare }) => isBare).map(({ folder }) => folder));
+  const withHead = (folder: string) =>
+    bare.has(join(folder, '.git')) ? ['.git/HEAD', '.git'] : ['.git'];
+  const why = 'it is in the git folder of a new repository';
+  const inner = found.flatMap(({ folder, isBare, hasGit }) => [
+    ...(isBare && basename(folder) !== '.git' ? [{ folder, names: ['HEAD'], why }] : []),
+    ...(hasGit ? [{ folder, names: withHead(folder), why }] : []),
+  ]);
+  const outer = risks.map((risk) => ({
+    ...risk,
+    names: risk.names.flatMap((name) => (name === '.git' ? withHead(risk.folder) : [name])),
+  }));
+  const unnamed = odd.map(({ folder, name }) => ({ folder, names: [], odd: name, why }));
+  return [...outer, ...inner, ...unnamed].toSorted((a, b) => b.folder.length - a.folder.length);
+}
+
 function oddKey({ folder, name }: FoundOdd): string {
   return earlierKey('odd', folder, name.toString('hex'));
 }

@@ -5,7 +5,14 @@ import { entriesLeft, recordWatch } from '../git-folder/unusual-entries.ts';
 import { checkWhileRunning } from './check-while-running.ts';
 import type { EarlierState } from './earlier-keys.ts';
 import { changedIndexes, earlierState, gitProblem } from './earlier-state.ts';
-import { gitFolderSearch, newInnerRisks, surveyInner } from './inner-git-folders.ts';
+import {
+  atAllLevels,
+  gitFolderSearch,
+  gitFoldersOf,
+  nestedSearch,
+  newInnerRisks,
+  surveyInner,
+} from './inner-git-folders.ts';
 import {
   isKnown,
   type JudgeOptions,
@@ -25,7 +32,7 @@ import {
   surveyAll,
   surveyAllNow,
 } from './remove-risk.ts';
-import { type FoundRepositories, RepositorySearch } from './repository-search.ts';
+import { type FoundRepositories, moreRepositories, RepositorySearch } from './repository-search.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -88,7 +95,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   // Only the last check refuses harmless repositories.
   const judging = { ...options, entries: earlier.entries, refusesNew: false };
   const removed: Removed = { renamed: [], failed: [] };
-  const remove = (risks: readonly Risk[]) => removeAll(root, risks, removed);
+  const remove = (risks: readonly Risk[]) => removeAll(options, risks, removed);
   const recordsAgain = recordWatch(earlier, remove);
   const innerRisks = async (now: FoundRepositories) =>
     newInnerRisks(now, await seen, guarded, searched);
@@ -168,9 +175,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       let problems: readonly string[] = [];
       const inGit = [
         async () => {
-          const git = await surveyAll(root, surveyGit);
-          await remove(await innerRisks(git));
-          const left = git.odd.length === 0 ? git : await surveyAll(root, surveyGit);
+          const left = await removeInGit(options, removed, surveyGit, innerRisks);
           isComplete &&= left.problem === undefined;
           problems = problemOf(left);
         },
@@ -200,36 +205,76 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   };
 }
 
-async function removeAll(root: string, risks: readonly Risk[], removed: Removed): Promise<void> {
-  for (const risk of risks) await removeRisk(root, risk, removed);
+/** Renames the risks, and all repositories in the git folders of new repositories. The sentences start outside. */
+async function removeAll(
+  options: WatchOptions,
+  risks: readonly Risk[],
+  removed: Removed,
+): Promise<void> {
+  const { root } = options;
+  const gits = gitFoldersOf(risks.filter((risk) => isNew(options, risk)));
+  const search = nestedSearch();
+  const nested =
+    gits.length === 0 ? none : await surveyAll(root, () => search.surveyInSlices(root, gits));
+  const own: Removed = { renamed: [], failed: [] };
+  for (const risk of atAllLevels(risks, nested)) await removeRisk(root, risk, own);
+  for (const sentence of own.renamed.toReversed()) removed.renamed.push(sentence);
+  for (const sentence of own.failed.toReversed()) removed.failed.push(sentence);
+}
+
+/** Returns the risks that a search has found. */
+type Judge = (all: FoundRepositories) => Promise<readonly Risk[]>;
+
+/** Renames what a command created in the git folders that existed before. Returns the last search of them. */
+async function removeInGit(
+  options: WatchOptions,
+  removed: Removed,
+  survey: () => Promise<FoundRepositories>,
+  judge: Judge,
+): Promise<FoundRepositories> {
+  const first = await surveyAll(options.root, survey);
+  const risks = await judge(first);
+  if (risks.length === 0) return first;
+  await removeAll(options, risks, removed);
+  // A renamed link is still a link, so only the first search judges the files.
+  const judgeAgain = (all: FoundRepositories) => judge({ ...all, files: [] });
+  return (await removeNew(options, removed, survey, judgeAgain)).all;
+}
+
+/** True if the command created the repository. The user's submodules are in the git folder of a known repository. */
+function isNew(options: WatchOptions, { folder }: Risk): boolean {
+  return !isKnown(options, folder, 'hasGit');
 }
 
 /** Maximum number of searches. Each search except the last one renames about 2,000 repositories. */
 const maxSearches = 25;
 
 /**
- * Searches for new repositories and renames those with risks. A search finds a limited number of repositories, and
- * none in a `.git`. A renamed `.git` is a bare repository, and can contain more. The function therefore searches again
- * until a search finds no further risk. Returns the last search, and all risks.
+ * Searches for new repositories and renames those with risks. A search finds a limited number of repositories. The
+ * function therefore searches again until a search finds no further risk. Returns the last search, and all risks. If
+ * the last search has found a further risk, it has a problem.
  */
 async function removeNew(
   options: WatchOptions,
   removed: Removed,
   survey: () => Promise<FoundRepositories>,
+  judge: Judge = (all) => risksOf(all, options),
 ): Promise<{ readonly all: FoundRepositories; readonly risks: readonly Risk[] }> {
   const { root } = options;
   const risks = new Map<string, Risk>();
   for (let searches = 1; ; searches++) {
     const all = await surveyAll(root, survey);
-    const before = risks.size;
-    for (const risk of await risksOf(all, options)) {
-      const key = [risk.folder, ...risk.names, risk.odd?.toString('hex') ?? ''].join('/');
-      if (!risks.has(key)) await removeRisk(root, risk, removed);
-      risks.set(key, risk);
-    }
-    if (risks.size === before || searches === maxSearches)
-      return { all, risks: [...risks.values()] };
+    const further = (await judge(all)).filter((risk) => !risks.has(riskKey(risk)));
+    for (const risk of further) risks.set(riskKey(risk), risk);
+    await removeAll(options, further, removed);
+    if (further.length > 0 && searches < maxSearches) continue;
+    const problem = all.problem ?? (further.length > 0 ? moreRepositories(root) : undefined);
+    return { all: { ...all, problem }, risks: [...risks.values()] };
   }
+}
+
+function riskKey({ folder, names, odd }: Risk): string {
+  return [folder, ...names, odd?.toString('hex') ?? ''].join('/');
 }
 
 /** For each running command, a function that renames the new repositories of its workspace. */
@@ -256,18 +301,25 @@ function renameNew(options: WatchOptions, earlier: EarlierState): readonly strin
     .flatMap(pathsOf)
     .map(renameNowAndTell);
   for (let searches = 1; searches <= maxSearches; searches++) {
-    const { found, odd } = surveyAllNow(options.root, search);
-    for (const { folder, name } of odd) notes.push(renameOddAndTell(folder, name));
-    const paths = found.flatMap((one) => {
-      const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, one.folder, kind);
+    const all = surveyAllNow(options.root, search);
+    const risks = all.found.flatMap(({ folder, ...one }) => {
+      const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, folder, kind);
       const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ['HEAD'] : [])];
-      return pathsOf({ folder: one.folder, names });
+      return names.length === 0 ? [] : [{ folder, names, why: '' }];
     });
+    const gits = gitFoldersOf(risks);
+    const nested = gits.length === 0 ? none : surveyAllNow(options.root, nestedSearch(), gits);
+    const odd = [...all.odd, ...nested.odd];
+    const paths = atAllLevels(risks, { found: nested.found, odd: [] }).flatMap(pathsOf);
+    for (const one of odd) notes.push(renameOddAndTell(one.folder, one.name));
     notes.push(...paths.map(renameNowAndTell));
-    if (odd.length === 0 && paths.length === 0) break;
+    const isOver = odd.length === 0 && paths.length === 0;
+    if (isOver) return [...notes, ...problemOf(all)];
   }
-  return notes;
+  return [...notes, cannotCheck(moreRepositories(options.root))];
 }
+
+const none: Pick<FoundRepositories, 'found' | 'odd'> = { found: [], odd: [] };
 
 function renameNowAndTell(path: string): string {
   // A command may have made the folder read-only.

@@ -94,6 +94,8 @@ export interface ReadFolder {
   readonly hasGit: boolean;
   /** The names of the inner folders, without `.git` and `node_modules`. */
   readonly inner: readonly string[];
+  /** The names of the folders that git uses as `.git`. Usually, this is `.git` or nothing. */
+  readonly gitFolders: readonly string[];
   /** True if the folder contains a `node_modules` folder. */
   readonly hasPackages: boolean;
   /** The inner folders whose names are not valid UTF-8. If files are read, also unusual files. */
@@ -140,7 +142,8 @@ export function readFolder(
     };
     const names = new Set(entries.map(({ name }) => nameOf(name)));
     const folders = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-    const inner = folders.filter((name) => nameOf(name) !== '.git' && name !== packagesName);
+    const isGit = (name: string) => nameOf(name) === '.git';
+    const inner = folders.filter((name) => !isGit(name) && name !== packagesName);
     return {
       inode,
       changedNs,
@@ -148,6 +151,7 @@ export function readFolder(
       isBare: looksBare(names),
       hasGit: names.has('.git'),
       inner,
+      gitFolders: names.has('.git') ? folders.filter(isGit) : [],
       hasPackages: folders.includes(packagesName),
       oddNames: entries.some(({ name }) => name.includes('\uFFFD'))
         ? oddNamesIn(path, readsFiles)
@@ -215,8 +219,8 @@ export function unlistedFolder(path: string): ReadFolder {
     ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
   );
   return {
-    ...{ inode: 0n, changedNs: 0n, isSettled: false, inner: [], oddNames: [] },
-    ...{ hasPackages: isThere(join(path, packagesName)), isBare: looksBare(names) },
+    ...{ inode: 0n, changedNs: 0n, isSettled: false, inner: [], gitFolders: [] },
+    ...{ hasPackages: isThere(join(path, packagesName)), isBare: looksBare(names), oddNames: [] },
     hasGit: names.has('.git'),
   };
 }
@@ -269,9 +273,15 @@ export function hasRepository(top: Buffer, maxFolders: number, findsLinks = fals
   }
 }
 
+/** Maximum number of characters of a path that the system does not accept, in a message. */
+const maxShownPath = 200;
+
 function unreadableFolder(path: string, cause: unknown): SandboxError {
   const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
-  const message = `Cannot search ${path} for repositories to protect: ${code}. Run chmod u+rwx on it, or switch the sandbox off`;
+  const isLong = code === 'ENAMETOOLONG';
+  const why = isLong ? 'its path is too long. Remove it' : `${code}. Run chmod u+rwx on it`;
+  const shown = isLong ? `${path.slice(0, maxShownPath)}…` : path;
+  const message = `Cannot search ${shown} for repositories to protect: ${why}, or switch the sandbox off`;
   return new SandboxError('cannot_confine', message, { path }, { cause });
 }
 

@@ -10,7 +10,7 @@ import {
   renameSync,
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import { relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import { keptNames } from '../../workspace/kept-names.ts';
 import { bytePath } from './read-folder.ts';
@@ -19,7 +19,10 @@ import type { FoundRepositories, RepositorySearch } from './repository-search.ts
 /** The entries of a folder that make git run programs. */
 export interface Risk {
   readonly folder: string;
-  /** The names of the entries to rename. After that, git runs no programs of this folder. */
+  /**
+   * The entries to rename, as paths relative to the folder. After that, git runs no programs of this folder. Entries
+   * in an inner folder come before that folder.
+   */
   readonly names: readonly string[];
   /** An entry to rename whose name is not valid UTF-8. Default: none. */
   readonly odd?: Buffer | undefined;
@@ -175,12 +178,16 @@ export async function surveyAll(
  * Like `surveyAll`, but synchronous, for a process that ends. All commands have been killed, so no path changes
  * between a check and its use.
  */
-export function surveyAllNow(root: string, search: RepositorySearch): FoundRepositories {
-  let all = search.survey(root);
+export function surveyAllNow(
+  root: string,
+  search: RepositorySearch,
+  folders: readonly string[] = [root],
+): FoundRepositories {
+  let all = search.survey(root, folders);
   for (let level = 0; level < maxLevels && all.unlisted.length > 0; level++) {
     const { unlisted } = all;
     for (const folder of unlisted) permitOwner(folder);
-    all = search.survey(root);
+    all = search.survey(root, folders);
     if (all.unlisted[0] === unlisted[0]) break;
   }
   return all;
@@ -232,29 +239,40 @@ export function describeRemoved({ renamed, failed }: Removed): readonly string[]
 
 const runsPrograms = 'git would run programs of a repository that the command created';
 
-/** Renames the risky entries, and adds a sentence about the result. */
+/**
+ * Renames the risky entries, and adds a sentence about the result. If one entry cannot be renamed, it still renames the
+ * others.
+ */
 export async function removeRisk(
   root: string,
   { folder, names, odd, why, effect = runsPrograms, isHidden = false }: Risk,
   removed: Removed,
 ): Promise<void> {
   const shown = relative(root, folder);
-  try {
-    const renamed: string[] = [];
-    await within(root, folder, async (at) => {
-      for (const name of names) {
-        const away = await renameIn(at, name, isHidden ? '.' : '');
-        if (away !== undefined) renamed.push(`${name} to ${away}`);
-      }
-      if (odd !== undefined)
-        renamed.push(`${odd.toString()} to ${await renameOddIn(at, odd, isHidden ? '.' : '')}`);
-    });
+  const prefix = isHidden ? '.' : '';
+  const renamed: string[] = [];
+  const failed: string[] = [];
+  const attempt = async (
+    name: string,
+    inside: string,
+    rename: (at: Folder) => Promise<string | undefined>,
+  ) => {
+    try {
+      const away = await within(root, join(folder, inside), rename);
+      if (away !== undefined) renamed.push(`${name} to ${away}`);
+    } catch {
+      failed.push(name);
+    }
+  };
+  for (const name of names)
+    await attempt(name, dirname(name), (at) => renameIn(at, basename(name), prefix));
+  if (odd !== undefined) await attempt(odd.toString(), '.', (at) => renameOddIn(at, odd, prefix));
+  if (renamed.length > 0)
     removed.renamed.push(
       `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because ${effect}: ${why}. Tell the user`,
     );
-  } catch {
+  if (failed.length > 0)
     removed.failed.push(
-      `The command created ${[...names, odd?.toString() ?? []].flat().join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
+      `The command created ${failed.join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
     );
-  }
 }

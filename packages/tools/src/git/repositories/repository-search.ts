@@ -40,6 +40,8 @@ interface SearchOptions {
   readonly maxFolders?: number | undefined;
   /** If true, the search includes `node_modules` folders. They are large. Default: false. */
   readonly searchesPackages?: boolean | undefined;
+  /** If true, the search includes the `.git` folders, and finds the repositories in them. Default: false. */
+  readonly searchesGit?: boolean | undefined;
   /**
    * If true, the search skips the folders in `objects` of a bare repository. Git creates no repositories
    * there, but a command can. Default: false.
@@ -96,6 +98,7 @@ export class RepositorySearch {
   readonly #settledAfterMs: number;
   readonly #maxFolders: number;
   readonly #searchesPackages: boolean;
+  readonly #searchesGit: boolean;
   readonly #skipsObjects: boolean;
   readonly #readsFiles: boolean;
   readonly #maxFiles: number;
@@ -105,6 +108,7 @@ export class RepositorySearch {
     this.#settledAfterMs = options.settledAfterMs ?? 3000;
     this.#maxFolders = options.maxFolders ?? 50_000;
     this.#searchesPackages = options.searchesPackages ?? false;
+    this.#searchesGit = options.searchesGit ?? false;
     this.#skipsObjects = options.skipsObjects ?? false;
     this.#readsFiles = options.readsFiles ?? false;
     this.#maxFiles = options.maxFiles ?? 100_000;
@@ -122,11 +126,11 @@ export class RepositorySearch {
   }
 
   /**
-   * Like `find`, but it does not throw. If there is a problem, it still returns the repositories that it
-   * found.
+   * Like `find`, but it does not throw, and it can search only some folders of the root. If there is a problem, it
+   * still returns the repositories that it found.
    */
-  survey(root: string): FoundRepositories {
-    const search = this.#search(root, [root]);
+  survey(root: string, folders: readonly string[] = [root]): FoundRepositories {
+    const search = this.#search(root, folders);
     let step = search.next();
     while (step.done !== true) step = search.next();
     return step.value;
@@ -211,9 +215,11 @@ export class RepositorySearch {
     return this.#indexes.read(git);
   }
 
-  #innerOf({ inner, hasPackages }: ReadFolder, isStore: boolean): readonly string[] {
+  #innerOf(folder: ReadFolder, isStore: boolean): readonly string[] {
+    const { inner, gitFolders, hasPackages } = folder;
     const names = isStore && this.#skipsObjects ? inner.filter(isOther) : inner;
-    return hasPackages && this.#searchesPackages ? [...names, packagesName] : names;
+    const all = this.#searchesGit ? [...names, ...gitFolders] : names;
+    return hasPackages && this.#searchesPackages ? [...all, packagesName] : all;
   }
 
   #read(path: string, report: (error: SandboxError) => void): ReadFolder | undefined {
@@ -252,6 +258,12 @@ const choose = 'Work in a folder below it, or switch the sandbox off';
 /** Returns the error for a workspace with more repositories than the sandbox can guard. */
 export function tooManyRepositories(root: string): SandboxError {
   const message = `Cannot protect the repositories in ${root}: there are more than ${maxRepositories}. ${choose}. A command may have created folders with the name .git: remove them`;
+  return new SandboxError('cannot_confine', message, { path: root });
+}
+
+/** Returns the error for a workspace in which repositories appear as fast as the sandbox renames them. */
+export function moreRepositories(root: string): SandboxError {
+  const message = `Cannot rename all new repositories in ${root}: each search found more. Another program may create them. ${choose}`;
   return new SandboxError('cannot_confine', message, { path: root });
 }
 

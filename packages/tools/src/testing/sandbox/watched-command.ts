@@ -6,11 +6,30 @@ import { PackageRepositories } from '../../git/repositories/package-repositories
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
+interface Watched {
+  readonly root: string;
+  readonly notes: string;
+  /** True if the check after the last command was complete. */
+  readonly isComplete: boolean;
+}
+
+type Command = (root: string) => void;
+
 /** Runs functions instead of commands in a new workspace, and checks its repositories like the sandbox. */
-export async function watchedCommand(
-  create: (root: string) => void,
-  ...commands: readonly ((root: string) => void)[]
-): Promise<{ readonly root: string; readonly notes: string; readonly isComplete: boolean }> {
+export function watchedCommand(create: Command, ...commands: readonly Command[]): Promise<Watched> {
+  return watched(true, create, commands);
+}
+
+/** Like `watchedCommand`, but the commands have no permission to change git. */
+export function refusedCommand(create: Command, ...commands: readonly Command[]): Promise<Watched> {
+  return watched(false, create, commands);
+}
+
+async function watched(
+  changesGit: boolean,
+  create: Command,
+  commands: readonly Command[],
+): Promise<Watched> {
   const root = temporaryFolder();
   create(root);
   const search = new RepositorySearch();
@@ -21,19 +40,14 @@ export async function watchedCommand(
     const guarded = [join(root, '.git/worktrees')];
     const about = { root, search, known: search.survey(root).found, guarded };
     const harmless = harmlessRepositories(about);
-    const watch = watchRepositories({
-      ...about,
-      changesGit: true,
-      harmless,
-      network: false,
-      packages,
-    });
+    const watch = watchRepositories({ ...about, changesGit, harmless, network: false, packages });
     await harmless;
     await watch.ready;
     command(root);
     notes.push(...(await watch.finish()));
     isComplete = await watch.isComplete;
     await packages.settled();
+    notes.push(...(await packages.checkAfter(root, 0, async () => ({ found: [], notes: [] }))));
   }
   return { root, notes: notes.join('\n'), isComplete };
 }
