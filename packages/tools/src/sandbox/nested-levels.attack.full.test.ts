@@ -3,22 +3,29 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, attacksAs, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+import { refusedCommand, runScript } from '../testing/sandbox/watched-command.ts';
 
 endAgents();
 
 // A command creates a repository in the `.git` of another new one, and so on for many levels. The user then works in
 // one of them.
 
-/** Creates the levels with other names, and renames them from the inside, so that no check finds them too early. */
+/** Creates the levels with other names, and renames them from the inside at once, so that no check finds them early. */
 const nest = (folder: string, levels: number, outside: string) => `
 mkdir -p ${folder}; d=${folder}
 for i in $(seq ${levels}); do
-  mkdir -p $d/g/refs $d/g/objects; echo 'ref: refs/heads/x' > $d/g/HEAD.
+  mkdir -p $d/g/refs $d/g/objects; echo 'ref: refs/heads/x' > $d/g/H
   printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = "touch ${outside}/ran; false"\\n' > $d/g/config
   [ $i = ${levels} ] || mkdir $d/g/d
   d=$d/g/d
 done
-for i in $(seq ${levels}); do d=\${d%/g/d}; mv $d/g/HEAD. $d/g/HEAD; mv $d/g $d/.git; done`;
+python3 -c '
+import os
+for level in range(${levels}, 0, -1):
+    at = "/".join(["${folder}"] + ["g/d"] * (level - 1))
+    os.rename(at + "/g/H", at + "/g/HEAD")
+    os.rename(at + "/g", at + "/.git")
+'`;
 
 /** Returns the folders that git uses as repositories, by their names. */
 function repositoriesIn(folder: string): readonly string[] {
@@ -49,28 +56,28 @@ describe.for(sandboxUsers)('a command of %s', (user) => {
       const texts = [await runOne(`${nest(folder, 40, outside)}; echo ended`)];
       texts.push(await runOne('true'));
       const text = texts.join('\n');
-      expect(text).toContain('ended');
       const left = repositoriesIn(workspace);
       for (const path of left) gitStatus(dirname(path));
       expect(readdirSync(outside), text).toEqual([]);
       expect(left).toHaveLength(0);
-      // The check of the packages may end after the result of the command.
-      if (folder === 'a') expect(text).toContain('30 more repositories were renamed');
+      // The check of the packages may end after the result of the command. A check beside the command may stop it.
+      if (folder === 'a' && text.includes('ended'))
+        expect(text).toContain('30 more repositories were renamed');
       expect(text).not.toContain('cannot check');
     },
   );
 });
 
-test('18.1684: attack: a command creates more repositories than one search finds below other levels', async (context) => {
-  const { run, workspace, outside } = await attackAgent('self', context);
+test('18.1684: attack: a command creates more repositories than one search finds below other levels', async () => {
   const last = 'a/.git/d/.git/d/.git';
-  const text = await run('', {
-    input: {
-      command: `${nest('a', 3, outside)}; cd ${last}; seq -f b%g/.git 1 2300 | xargs mkdir -p`,
-      change_git: false,
+  const { root, notes, isComplete } = await refusedCommand(
+    (folder) => runScript(folder, 'git init -q'),
+    (folder) => {
+      runScript(folder, nest('a', 3, folder));
+      runScript(folder, `cd ${last}; seq -f b%g/.git 1 2300 | xargs mkdir -p`);
     },
-  });
-  expect(repositoriesIn(workspace)).toHaveLength(0);
-  expect(text).toContain('2293 more repositories were renamed');
-  expect(text).not.toContain('cannot check');
+  );
+  expect(repositoriesIn(root)).toHaveLength(0);
+  expect(notes).toContain('\n2293 more repositories were renamed');
+  expect(isComplete, notes).toBe(true);
 });
