@@ -1,5 +1,6 @@
+import { slices } from '../slices.ts';
 import { type EntryStart, findExtension, findExtensionRisk } from './index-extensions.ts';
-import { type HashBytes, hasOwnHash, isSafeName, isUsualPath } from './index-form.ts';
+import { type HashBytes, hashSteps, hasOwnHash, isSafeName, isUsualPath } from './index-form.ts';
 
 /**
  * The size of the header, in bytes. `statBytes` is the size of the fields before the hash of an entry. Two
@@ -33,13 +34,35 @@ const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes
  * The function reads the versions 2, 3 and 4 of git's format `gitformat-index`, with SHA-1 hashes.
  */
 export function findIndexRisk(index: Buffer): string | undefined {
+  return endOf(riskSteps(index));
+}
+
+/** Like `findIndexRisk`, but it lets other work of the process run. A large index needs seconds. */
+export async function findIndexRiskInSlices(index: Buffer): Promise<string | undefined> {
+  const steps = riskSteps(index);
+  const nextSlice = slices();
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    const pause = nextSlice();
+    if (pause !== undefined) await pause;
+  }
+}
+
+function* riskSteps(index: Buffer): Generator<undefined, string | undefined> {
   try {
-    return findRisk(index);
+    return yield* findRisk(index);
   } catch (error) {
     // A number in the index points outside the file.
     if (error instanceof RangeError) return 'the index is damaged';
     throw error;
   }
+}
+
+/** Runs all steps at once. */
+function endOf<Result>(steps: Generator<undefined, Result>): Result {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
 }
 
 /** An index and the size of its hashes. */
@@ -155,12 +178,20 @@ interface ReadEntries {
 }
 
 /** Reads the entries of an index. Throws a `RangeError` if it has a different form. */
-function readEntries(
+function readEntries(...about: Parameters<typeof entrySteps>): ReadEntries {
+  return endOf(entrySteps(...about));
+}
+
+/** The number of entries after which other work may run. They need some milliseconds. */
+const entriesInStep = 2000;
+
+/** Like `readEntries`. The caller can pause it between two steps. */
+function* entrySteps(
   file: IndexFile,
   isWanted: IsWanted,
   budget: NameBudget,
   { isStrict, mayFold = false, isSplit = false }: EntryForm & { readonly isSplit?: boolean },
-): ReadEntries {
+): Generator<undefined, ReadEntries> {
   const { index } = file;
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4)
@@ -171,6 +202,7 @@ function readEntries(
   let previous: Buffer = Buffer.alloc(0);
   let at = headerBytes;
   while (starts.length < count) {
+    if (starts.length % entriesInStep === 0) yield;
     const entry = entryAt(file, at, version, previous.length);
     budget.bytes -= entry.nameLength;
     if (budget.bytes < 0) throw new RangeError('too many names');
@@ -204,7 +236,7 @@ function readEntries(
 /** The modes that git writes, except the mode of a folder in a sparse index. */
 const modes: readonly number[] = [0o100644, 0o100755, fileTypes.link, fileTypes.submodule];
 
-function findRisk(index: Buffer): string | undefined {
+function* findRisk(index: Buffer): Generator<undefined, string | undefined> {
   const version = index.readUInt32BE(4);
   if (index.toString('latin1', 0, 4) !== 'DIRC' || version < 2 || version > 4)
     return 'the index has an unknown format';
@@ -216,10 +248,11 @@ function findRisk(index: Buffer): string | undefined {
   };
   const budget: NameBudget = { bytes: maxTotalBytes };
   const form = { isStrict: true, mayFold: true };
-  const { starts, end } = readEntries(file, seeType, budget, form);
+  const { starts, end } = yield* entrySteps(file, seeType, budget, form);
   if (hasOther) return 'the index has a submodule or a sparse folder';
   const risk = findExtensionRisk(index, end, index.length - file.hashBytes, starts);
-  return risk ?? (hasOwnHash(index, file.hashBytes) ? undefined : 'the index is damaged');
+  yield;
+  return risk ?? ((yield* hashSteps(index, file.hashBytes)) ? undefined : 'the index is damaged');
 }
 
 interface Entry {

@@ -8,12 +8,27 @@ export type HashBytes = 20 | 32;
 
 /** True if the file ends with its hash, or with zeros, which git writes with the setting `index.skipHash`. */
 export function hasOwnHash(index: Buffer, hashBytes: HashBytes): boolean {
+  const steps = hashSteps(index, hashBytes);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** The number of bytes to hash in one step. They need some milliseconds. */
+const bytesInStep = 4_194_304;
+
+/** Like `hasOwnHash`. The caller can pause it between two steps. */
+export function* hashSteps(index: Buffer, hashBytes: HashBytes): Generator<undefined, boolean> {
   const end = index.length - hashBytes;
   if (end < 0) return false;
   const given = index.subarray(end);
   if (given.every((byte) => byte === 0)) return true;
-  const algorithm = hashBytes === 20 ? 'sha1' : 'sha256';
-  return createHash(algorithm).update(index.subarray(0, end)).digest().equals(given);
+  const hash = createHash(hashBytes === 20 ? 'sha1' : 'sha256');
+  for (let at = 0; at < end; at += bytesInStep) {
+    hash.update(index.subarray(at, Math.min(at + bytesInStep, end)));
+    yield;
+  }
+  return hash.digest().equals(given);
 }
 
 /** The bytes of the characters that the file system of macOS ignores in names. */

@@ -1,7 +1,7 @@
 import { access, constants, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isHarmlessGitConfig, remotesOf } from './git-config.ts';
-import { findIndexRisk } from './git-index.ts';
+import { findIndexRiskInSlices } from './git-index.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
 const maxBytes = { head: 1024, config: 1_048_576, index: 134_217_728 } as const;
@@ -136,7 +136,7 @@ async function findRiskOfIndex(own: string): Promise<string | undefined> {
   // A new repository has no index.
   if (!(await mayExist(path))) return undefined;
   const index = await readRegularFile(path, maxBytes.index);
-  return index === undefined ? '.git/index cannot be read' : findIndexRisk(index);
+  return index === undefined ? '.git/index cannot be read' : findIndexRiskInSlices(index);
 }
 
 function mayExist(path: string): Promise<boolean> {
