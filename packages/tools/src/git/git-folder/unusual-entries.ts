@@ -6,7 +6,7 @@ import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { readRegularFileSync } from '../read-regular-file.ts';
 import { type EarlierKeys, type EarlierState, earlierKey } from '../repositories/earlier-keys.ts';
-import type { Risk } from '../repositories/remove-risk.ts';
+import type { Risk } from '../repositories/removal/remove-risk.ts';
 import { realPath } from '../repositories/submodules.ts';
 
 /**

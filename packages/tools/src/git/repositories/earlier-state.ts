@@ -7,7 +7,7 @@ import { type EarlierKeys, type EarlierState, earlierKey } from './earlier-keys.
 import { innerKeys, surveyInner } from './inner-git-folders.ts';
 import { repositoryKeys } from './judge-repositories.ts';
 import { readFolder } from './read-folder.ts';
-import type { Risk } from './remove-risk.ts';
+import type { Risk } from './removal/remove-risk.ts';
 import type { FoundRepository, RepositorySearch } from './repository-search.ts';
 import { hasHiddenWorktree } from './settings-risk.ts';
 import { commonFolderOf, gitFolderOf } from './submodules.ts';

@@ -3,7 +3,7 @@ import { isBelow, isInside } from '../../workspace/match-path.ts';
 import { entryOf } from '../../workspace/real-form.ts';
 import { type EarlierKeys, earlierKey } from './earlier-keys.ts';
 import { readFolder } from './read-folder.ts';
-import type { Risk } from './remove-risk.ts';
+import type { Risk } from './removal/remove-risk.ts';
 import {
   type FoundFile,
   type FoundOdd,

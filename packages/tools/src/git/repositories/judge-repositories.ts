@@ -5,7 +5,7 @@ import { begunNames, riskOfBegun } from '../git-folder/begun-work.ts';
 import { entryRisks } from '../git-folder/unusual-entries.ts';
 import { type EarlierState, earlierKey } from './earlier-keys.ts';
 import { readGitContent } from './inner-git-folders.ts';
-import type { Risk } from './remove-risk.ts';
+import type { Risk } from './removal/remove-risk.ts';
 import {
   type FoundRepositories,
   type FoundRepository,

@@ -1,38 +1,22 @@
-import { dirname, join, relative, sep } from 'node:path';
-import { moveAway } from '../../workspace/kept-names.ts';
-import { entryOf } from '../../workspace/real-form.ts';
+import { relative, sep } from 'node:path';
 import { entriesLeft, recordWatch } from '../git-folder/unusual-entries.ts';
 import { checkWhileRunning } from './check-while-running.ts';
 import type { EarlierState } from './earlier-keys.ts';
 import { changedIndexes, earlierState, gitProblem } from './earlier-state.ts';
-import {
-  atAllLevels,
-  gitFolderSearch,
-  gitFoldersOf,
-  nestedSearch,
-  newInnerRisks,
-  surveyInner,
-} from './inner-git-folders.ts';
-import {
-  isKnown,
-  type JudgeOptions,
-  type RepositoryKind,
-  risksOf,
-  risksOfBegun,
-} from './judge-repositories.ts';
+import { gitFolderSearch, newInnerRisks, surveyInner } from './inner-git-folders.ts';
+import { type JudgeOptions, risksOf, risksOfBegun } from './judge-repositories.ts';
 import type { PackageCheck, PackageRepositories } from './package-repositories.ts';
 import { packagesName } from './read-folder.ts';
+import { removeAll, removeInGit, removeNew } from './removal/remove-new.ts';
 import {
+  cannotCheck,
   describeRemoved,
-  permitOwner,
+  problemOf,
   type Removed,
   type Risk,
-  removeRisk,
-  renameOdd,
-  surveyAll,
-  surveyAllNow,
-} from './remove-risk.ts';
-import { type FoundRepositories, moreRepositories, RepositorySearch } from './repository-search.ts';
+} from './removal/remove-risk.ts';
+import { renameNew } from './removal/rename-at-end.ts';
+import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
@@ -205,78 +189,6 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   };
 }
 
-/** Renames the risks, and all repositories in the git folders of new repositories. The sentences start outside. */
-async function removeAll(
-  options: WatchOptions,
-  risks: readonly Risk[],
-  removed: Removed,
-): Promise<void> {
-  const { root } = options;
-  const gits = gitFoldersOf(risks.filter((risk) => isNew(options, risk)));
-  const search = nestedSearch();
-  const nested =
-    gits.length === 0 ? none : await surveyAll(root, () => search.surveyInSlices(root, gits));
-  const own: Removed = { renamed: [], failed: [] };
-  for (const risk of atAllLevels(risks, nested)) await removeRisk(root, risk, own);
-  for (const sentence of own.renamed.toReversed()) removed.renamed.push(sentence);
-  for (const sentence of own.failed.toReversed()) removed.failed.push(sentence);
-}
-
-/** Returns the risks that a search has found. */
-type Judge = (all: FoundRepositories) => Promise<readonly Risk[]>;
-
-/** Renames what a command created in the git folders that existed before. Returns the last search of them. */
-async function removeInGit(
-  options: WatchOptions,
-  removed: Removed,
-  survey: () => Promise<FoundRepositories>,
-  judge: Judge,
-): Promise<FoundRepositories> {
-  const first = await surveyAll(options.root, survey);
-  const risks = await judge(first);
-  if (risks.length === 0) return first;
-  await removeAll(options, risks, removed);
-  // A renamed link is still a link, so only the first search judges the files.
-  const judgeAgain = (all: FoundRepositories) => judge({ ...all, files: [] });
-  return (await removeNew(options, removed, survey, judgeAgain)).all;
-}
-
-/** True if the command created the repository. The user's submodules are in the git folder of a known repository. */
-function isNew(options: WatchOptions, { folder }: Risk): boolean {
-  return !isKnown(options, folder, 'hasGit');
-}
-
-/** Maximum number of searches. Each search except the last one renames about 2,000 repositories. */
-const maxSearches = 25;
-
-/**
- * Searches for new repositories and renames those with risks. A search finds a limited number of repositories. The
- * function therefore searches again until a search finds no further risk. Returns the last search, and all risks. If
- * the last search has found a further risk, it has a problem.
- */
-async function removeNew(
-  options: WatchOptions,
-  removed: Removed,
-  survey: () => Promise<FoundRepositories>,
-  judge: Judge = (all) => risksOf(all, options),
-): Promise<{ readonly all: FoundRepositories; readonly risks: readonly Risk[] }> {
-  const { root } = options;
-  const risks = new Map<string, Risk>();
-  for (let searches = 1; ; searches++) {
-    const all = await surveyAll(root, survey);
-    const further = (await judge(all)).filter((risk) => !risks.has(riskKey(risk)));
-    for (const risk of further) risks.set(riskKey(risk), risk);
-    await removeAll(options, further, removed);
-    if (further.length > 0 && searches < maxSearches) continue;
-    const problem = all.problem ?? (further.length > 0 ? moreRepositories(root) : undefined);
-    return { all: { ...all, problem }, risks: [...risks.values()] };
-  }
-}
-
-function riskKey({ folder, names, odd }: Risk): string {
-  return [folder, ...names, odd?.toString('hex') ?? ''].join('/');
-}
-
 /** For each running command, a function that renames the new repositories of its workspace. */
 const open = new Set<() => readonly string[]>();
 
@@ -289,65 +201,6 @@ export function renameNewRepositories(): readonly string[] {
   return [...open].flatMap((rename) => rename());
 }
 
-/**
- * Maximum number of folders for this last search. Nobody can repeat it later, and a command cannot create so many
- * folders in the time that it gets to end.
- */
-const maxLastFolders = 1_000_000;
-
-function renameNew(options: WatchOptions, earlier: EarlierState): readonly string[] {
-  const search = new RepositorySearch({ maxFolders: maxLastFolders });
-  const notes = [...risksOfBegun(earlier), ...entriesLeft(earlier)]
-    .flatMap(pathsOf)
-    .map(renameNowAndTell);
-  for (let searches = 1; searches <= maxSearches; searches++) {
-    const all = surveyAllNow(options.root, search);
-    const risks = all.found.flatMap(({ folder, ...one }) => {
-      const isNew = (kind: RepositoryKind) => one[kind] && !isKnown(options, folder, kind);
-      const names = [...(isNew('hasGit') ? ['.git'] : []), ...(isNew('isBare') ? ['HEAD'] : [])];
-      return names.length === 0 ? [] : [{ folder, names, why: '' }];
-    });
-    const gits = gitFoldersOf(risks);
-    const nested = gits.length === 0 ? none : surveyAllNow(options.root, nestedSearch(), gits);
-    const odd = [...all.odd, ...nested.odd];
-    const paths = atAllLevels(risks, { found: nested.found, odd: [] }).flatMap(pathsOf);
-    for (const one of odd) notes.push(renameOddAndTell(one.folder, one.name));
-    notes.push(...paths.map(renameNowAndTell));
-    const isOver = odd.length === 0 && paths.length === 0;
-    if (isOver) return [...notes, ...problemOf(all)];
-  }
-  return [...notes, cannotCheck(moreRepositories(options.root))];
-}
-
-const none: Pick<FoundRepositories, 'found' | 'odd'> = { found: [], odd: [] };
-
-function renameNowAndTell(path: string): string {
-  // A command may have made the folder read-only.
-  const away = moveAway(path) ?? (permitOwner(dirname(path)) ? moveAway(path) : undefined);
-  return `The sandbox renamed ${path}, because a command created it and could not be checked. The user can rename it back: ${away ?? 'it could not be renamed'}`;
-}
-
-function renameOddAndTell(folder: string, name: Buffer): string {
-  try {
-    return `The sandbox renamed ${name} in ${folder} to ${renameOdd(folder, name)}, because it contains a repository that could not be checked`;
-  } catch {
-    return `The sandbox could not rename ${name} in ${folder}. It contains a repository that could not be checked`;
-  }
-}
-
-function pathsOf({ folder, names }: Pick<Risk, 'folder' | 'names'>): readonly string[] {
-  return names.map((name) => join(folder, name)).filter((path) => entryOf(path) !== undefined);
-}
-
 function isInPackages(root: string, folder: string): boolean {
   return relative(root, folder).split(sep).includes(packagesName);
-}
-
-function problemOf({ problem }: FoundRepositories): readonly string[] {
-  return problem === undefined ? [] : [cannotCheck(problem)];
-}
-
-function cannotCheck(error: unknown): string {
-  const why = error instanceof Error ? error.message : 'unknown error';
-  return `The sandbox cannot check which repositories the command created. Tell the user before git is used. ${why}`;
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { childEnv } from '../../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { permitOwner } from './remove-risk.ts';
+import { permitOwner } from './removal/remove-risk.ts';
 
 /** Starts a program that replaces `folder` in the root with a link to the other folder, again and again. */
 async function swapLinks(root: string, outside: string): Promise<ChildProcess> {

@@ -2,9 +2,9 @@ import { basename, dirname, join, sep } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { IndexReader, type ReadIndex } from '../index-reader.ts';
+import { hasRepository } from './has-repository.ts';
 import {
   bytePath,
-  hasRepository,
   packagesName,
   type ReadFile,
   type ReadFolder,

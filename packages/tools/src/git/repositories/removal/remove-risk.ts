@@ -11,10 +11,10 @@ import {
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { type Folder, folderOpener } from '../../workspace/folder.ts';
-import { keptNames } from '../../workspace/kept-names.ts';
-import { bytePath } from './read-folder.ts';
-import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
+import { type Folder, folderOpener } from '../../../workspace/folder.ts';
+import { keptNames } from '../../../workspace/kept-names.ts';
+import { bytePath } from '../read-folder.ts';
+import type { FoundRepositories, RepositorySearch } from '../repository-search.ts';
 
 /** The entries of a folder that make git run programs. */
 export interface Risk {
@@ -235,6 +235,17 @@ export function describeRemoved({ renamed, failed }: Removed): readonly string[]
     ...first(failed, 'repositories run programs and could not be renamed. Tell the user'),
     ...first(renamed, 'repositories were renamed to .blocked-by-sandbox-. Tell the user'),
   ];
+}
+
+/** Returns the sentence about a search that was not complete. */
+export function problemOf({ problem }: FoundRepositories): readonly string[] {
+  return problem === undefined ? [] : [cannotCheck(problem)];
+}
+
+/** Returns the sentence about a check that failed. */
+export function cannotCheck(error: unknown): string {
+  const why = error instanceof Error ? error.message : 'unknown error';
+  return `The sandbox cannot check which repositories the command created. Tell the user before git is used. ${why}`;
 }
 
 const runsPrograms = 'git would run programs of a repository that the command created';
