@@ -1,22 +1,23 @@
 import { slices } from '../slices.ts';
 import { type EntryStart, findExtension, findExtensionRisk } from './index-extensions.ts';
-import { type HashBytes, hashSteps, hasOwnHash, isSafeName, isUsualPath } from './index-form.ts';
+import {
+  entryAt,
+  type HashBytes,
+  hashSteps,
+  hasOwnHash,
+  type IndexFile,
+  isSafeName,
+  isUsualPath,
+} from './index-form.ts';
 
-/**
- * The size of the header, in bytes. `statBytes` is the size of the fields before the hash of an entry. Two
- * bytes of flags follow the hash.
- */
+/** The size of the header, in bytes. */
 const headerBytes = 12;
-const statBytes = 40;
 const modeOffset = 24;
 
-const flags = { extended: 0x4000, nameLength: 0x0fff, skipWorktree: 0x4000 } as const;
 const fileTypes = {
   ...{ mask: 0o170000, file: 0o100000, link: 0o120000, submodule: 0o160000, folder: 0o040000 },
 } as const;
 
-/** Maximum length of a path in Linux, in bytes. A file with a longer path cannot exist. */
-const maxNameBytes = 4096;
 /**
  * Maximum length of all paths together, in bytes. In version 4, each name can reuse the beginning of the previous
  * name, so the paths can be much larger than the index.
@@ -63,12 +64,6 @@ function endOf<Result>(steps: Generator<undefined, Result>): Result {
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   return step.value;
-}
-
-/** An index and the size of its hashes. */
-interface IndexFile {
-  readonly index: Buffer;
-  readonly hashBytes: HashBytes;
 }
 
 /**
@@ -253,78 +248,4 @@ function* findRisk(index: Buffer): Generator<undefined, string | undefined> {
   const risk = findExtensionRisk(index, end, index.length - file.hashBytes, starts);
   yield;
   return risk ?? ((yield* hashSteps(index, file.hashBytes)) ? undefined : 'the index is damaged');
-}
-
-interface Entry {
-  readonly nameLength: number;
-  /** The offset at which the stored part of the name starts. `addedLength` is the length of that part. */
-  readonly nameStart: number;
-  readonly addedLength: number;
-  /** The offset at which the next entry starts. */
-  readonly end: number;
-  /** True if a sparse checkout leaves the file out of the worktree. */
-  readonly isSkipped: boolean;
-}
-
-function entryAt(
-  { index, hashBytes }: IndexFile,
-  at: number,
-  version: number,
-  previousLength: number,
-): Entry {
-  const flagsAt = at + statBytes + hashBytes;
-  const bits = index.readUInt16BE(flagsAt);
-  // An extended entry has a second field of flags. Git writes this field only in version 3, but reads it in
-  // every version.
-  const isExtended = (bits & flags.extended) !== 0;
-  const more = isExtended ? index.readUInt16BE(flagsAt + 2) : 0;
-  const isSkipped = (more & flags.skipWorktree) !== 0;
-  let name = flagsAt + (isExtended ? 4 : 2);
-  const given = bits & flags.nameLength;
-  if (version < 4) {
-    const nameLength = given < flags.nameLength ? given : textLength(index, name);
-    if (nameLength > maxNameBytes) throw new RangeError('too long a name');
-    const size = name - at + nameLength;
-    // One to eight zero bytes follow the name. They make the size a multiple of eight.
-    const end = at + (size - (size % 8) + 8);
-    // Other bytes would be an extension for a reader of another size of hashes.
-    for (let byte = name + nameLength; byte < end; byte++)
-      if (index.readUInt8(byte) !== 0) throw new RangeError('an entry without zeros at its end');
-    return { nameLength, nameStart: name, addedLength: nameLength, end, isSkipped };
-  }
-  // In version 4, this number tells how many bytes to remove from the end of the previous name.
-  const removed = numberAt(index, name);
-  name = removed.end;
-  const kept = previousLength - removed.value;
-  if (kept < 0) throw new RangeError('a name shorter than nothing');
-  const added = textLength(index, name);
-  const nameLength = kept + added;
-  if (nameLength > maxNameBytes) throw new RangeError('too long a name');
-  // Git relies on this length. A wrong length would make git read different entries than this function.
-  if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
-  const end = name + added + 1;
-  return { nameLength, nameStart: name, addedLength: added, end, isSkipped };
-}
-
-function textLength(index: Buffer, from: number): number {
-  const end = index.indexOf(0, from);
-  if (end === -1) throw new RangeError('a name without an end');
-  return end - from;
-}
-
-/**
- * Reads a number in the encoding of `OFS_DELTA` in pack files: seven bits per byte, and each additional byte
- * adds one.
- */
-function numberAt(index: Buffer, from: number): { readonly value: number; readonly end: number } {
-  let byte = index.readUInt8(from);
-  let value = byte & 0x7f;
-  let end = from + 1;
-  // A name has at most `maxNameBytes`, so the number has at most three bytes.
-  for (; (byte & 0x80) !== 0; end++) {
-    if (end - from >= 3) throw new RangeError('too large a number');
-    byte = index.readUInt8(end);
-    value = ((value + 1) << 7) | (byte & 0x7f);
-  }
-  return { value, end };
 }
