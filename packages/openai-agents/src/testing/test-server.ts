@@ -11,7 +11,11 @@ import { onTestFinished } from 'vitest';
 
 /** Starts a server with one agent on its own port. Returns functions that show what its clients see. */
 export async function startTestServer(agent: ServedAgent) {
-  const server = createServer({ tokens: 'none', agents: [agent] });
+  const diagnostics: string[] = [];
+  const server = createServer({
+    ...{ tokens: 'none', agents: [agent] },
+    onDiagnostic: (problem) => void diagnostics.push(problem),
+  });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });
   onTestFinished(async () => {
@@ -31,6 +35,8 @@ export async function startTestServer(agent: ServedAgent) {
   const task_id = task?.id ?? '';
   const content = { type: 'text', author: 'user', content: 'Bread?' };
   return {
+    /** The messages for the operator. */
+    diagnostics,
     /** Sends a message and returns its streamed updates. */
     send: () => rpc<Update>('message/send', { task_id, content, stream: true }),
     sendQuietly: () => rpc('message/send', { task_id, content }),

@@ -184,8 +184,10 @@ test('an error is thrown after all earlier output, without incomplete calls', as
 
 test('a mistake of the model is thrown after its output', async () => {
   const provider = scriptedModel([response('I know a tool. ', call('c', 'nonsense'))]);
-  const { send, messages } = await startTestServer(served(millraceModels({ provider })));
-  await expect(send()).rejects.toThrow('nonsense');
+  const agent = served(millraceModels({ provider }));
+  const { send, messages, diagnostics } = await startTestServer(agent);
+  await expect(send()).rejects.toThrow('onDiagnostic');
+  expect(diagnostics.join()).toContain('nonsense');
   expect(await messages()).toEqual(['user: Bread?', 'agent: I know a tool. ']);
 });
 

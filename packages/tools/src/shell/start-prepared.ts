@@ -7,7 +7,10 @@ import { startLine } from '../sandbox/command-limits.ts';
 export interface StartPreparedOptions extends Omit<SpawnOptions, 'stdio'> {
   /** Standard input, output and error of the program. */
   readonly stdio: readonly ('ignore' | 'pipe' | number)[];
-  /** The descriptors that the program must not inherit, in ascending order. They get this descriptor instead. */
+  /**
+   * The descriptors that the program must not inherit, in ascending order. They get this descriptor instead. Default: the
+   * program inherits all descriptors of this process without close-on-exec.
+   */
   readonly replaced?: { readonly descriptors: readonly number[]; readonly by: number } | undefined;
 }
 

@@ -103,7 +103,7 @@ const evil = (at: string) => `git init -q ${at}; git -C ${at} config core.fsmoni
 test('18.940: attack: a process is killed before it checks what its command created', async (context) => {
   const { root, run, runAndKill, notes } = await placeFor(context);
   await runAndKill(`${evil('v')}; git init -q harmless`);
-  expect(await run('true')).toContain('The sandbox renamed .git to');
+  expect(await run('true')).toMatch(/The sandbox renamed .*\.git to/);
   expect(existsSync(join(root, 'v/.git'))).toBe(false);
   expect(existsSync(join(root, 'harmless/.git'))).toBe(false);
   expect(await run('echo again')).toBe('again');
@@ -123,7 +123,7 @@ test.for(fewOf(['another process', 'another sandbox', 'the same sandbox'] as con
     first?.close();
     execFileSync('find', ['many', '-name', '[0-9]*', '-delete'], { cwd: root });
     expect(notes().length).toBe(1);
-    expect(await run('true')).toContain('The sandbox renamed .git to');
+    expect(await run('true')).toMatch(/The sandbox renamed .*\.git to/);
     expect(existsSync(join(root, 'many/v/.git'))).toBe(false);
     expect(await run('echo again')).toBe('again');
     expect(notes()).toEqual([]);
@@ -189,7 +189,7 @@ test('18.1181: attack: a killed process leaves operations, indexes and links of 
 test('18.1182: attack: a killed process leaves a repository in the root of the workspace', async (context) => {
   const { root, run, runAndKill } = await placeFor(context);
   await runAndKill(evil('.'));
-  expect(await run('true')).toContain('The sandbox renamed .git to');
+  expect(await run('true')).toMatch(/The sandbox renamed .*\.git to/);
   expect(existsSync(join(root, '.git'))).toBe(false);
 });
 

@@ -259,7 +259,7 @@ export async function removeRisk(
   { folder, names, odd, why, effect = runsPrograms, isHidden = false }: Risk,
   removed: Removed,
 ): Promise<void> {
-  const shown = relative(root, folder);
+  const shown = relative(root, folder) || 'the workspace';
   const prefix = isHidden ? '.' : '';
   const renamed: string[] = [];
   const failed: string[] = [];
