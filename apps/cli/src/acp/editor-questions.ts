@@ -17,7 +17,7 @@ import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { AskedApprovals } from '../chat/dialog/asked-approvals.ts';
 import type { Conversation } from '../chat/session/conversation.ts';
 import { printable } from '../text/cells/printable.ts';
-import { revealHidden, revealInContent } from '../text/cells/reveal-hidden.ts';
+import { revealInContent, revealInProse } from '../text/cells/reveal-hidden.ts';
 import { textContent } from './call-view.ts';
 
 type Form = Extract<CreateElicitationRequest, { mode: 'form' }>;
@@ -108,7 +108,7 @@ export class EditorQuestions {
     signal: AbortSignal,
   ): Promise<JsonObject | undefined> {
     const requestedSchema = schema as Form['requestedSchema'];
-    const shown = { message: revealHidden(message), requestedSchema };
+    const shown = { message: revealInProse(message), requestedSchema };
     const answer = await this.#options.elicit?.(shown, signal);
     if (answer?.action !== 'accept') return undefined;
     return (answer as { readonly content?: JsonObject | null }).content ?? {};
@@ -129,13 +129,13 @@ export class EditorQuestions {
     const { outcome } = await this.#options.request(
       {
         toolCall: {
-          ...{ toolCallId, title: revealHidden(question), kind: 'other', status: 'pending' },
-          content: [textContent(revealHidden(question))],
+          ...{ toolCallId, title: revealInProse(question), kind: 'other', status: 'pending' },
+          content: [textContent(revealInProse(question))],
         },
         options: [
           ...options.map(({ label, description }, index) => ({
             optionId: `${index}`,
-            name: revealHidden(description === undefined ? label : `${label}: ${description}`),
+            name: revealInProse(description === undefined ? label : `${label}: ${description}`),
             kind: 'allow_once' as const,
           })),
           { optionId: 'none', name: 'No answer', kind: 'reject_once' },
@@ -153,8 +153,8 @@ function questionSchema({ options, multiple }: UserQuestion): JsonObject {
   const other = { type: 'string', title: options.length === 0 ? 'Answer' : 'Another answer' };
   if (options.length === 0) return { type: 'object', properties: { other }, required: ['other'] };
   const choices: JsonValue[] = options.map(({ label, description }) => ({
-    ...{ const: label, title: revealHidden(label) },
-    ...(description !== undefined && { description: revealHidden(description) }),
+    ...{ const: label, title: revealInProse(label) },
+    ...(description !== undefined && { description: revealInProse(description) }),
   }));
   const answer = multiple
     ? { type: 'array', title: 'Answers', items: { anyOf: choices } }
@@ -168,7 +168,7 @@ const shownFields: ReadonlySet<string> = new Set(['title', 'description', 'enumN
 /** Shows the hidden characters in the texts of a schema. An editor shows the texts as they are. */
 function revealedSchema(schema: JsonObject): JsonObject {
   return mapTexts(schema, (text, field) =>
-    shownFields.has(field) ? revealHidden(text) : text,
+    shownFields.has(field) ? revealInProse(text) : text,
   ) as JsonObject;
 }
 

@@ -320,7 +320,7 @@ function addPatterns(words: readonly string[], command: string, patterns: FilePa
       patterns.lengths.add(known.length);
     } else {
       const after = names.slice(at + 1);
-      const name = (names[at] ?? '').replace(/\[[^\]]*\]/g, '?').replace(/\*+/g, '*');
+      const name = (names[at] ?? '').replace(/\[[^[\]]*\]/g, '?').replace(/\*+/g, '*');
       const isDeep = after.includes('**');
       patterns.globs.push({ name, after: after.length, isDeep, isInterpreted });
     }

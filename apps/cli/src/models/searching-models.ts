@@ -4,7 +4,7 @@ import type { ModelConfig } from '../contract/config.ts';
 const searchSuffix = /:online(?=:|\s*$)/gi;
 /** Matches models that always search the web. */
 const searchModels =
-  /(?:^|\/)perplexity\/|(?:^|\/)sonar\b|-search-(?:preview|api)\b|\bdeep-research\b/i;
+  /(?:^|\/)perplexity\/|(?:^|\/)sonar\b|(?:^|\/)compound(?:-|$)|-search-(?:preview|api)\b|\bdeep-research\b/i;
 
 /**
  * True if a model searches the web without a setting for this. A search sends texts to a service, and costs money.

@@ -190,3 +190,14 @@ test('18.1695: attack: very long settings name very many files', () => {
   configure('filter.a.clean', deep);
   expect(guarded()).toEqual([]);
 });
+
+// Without a bound, this takes half an hour.
+test('18.1676: attack: settings repeat the name of a large folder thousands of times', () => {
+  const names = Array.from({ length: 5000 }, (_, index) => `f${index}`);
+  writeTree(root, Object.fromEntries(names.map((name) => [`d/${name}`, ''])));
+  const settings = Array.from({ length: 40 }, (_, at) =>
+    settingOf(`alias.x${at}`, `!a${at} ${'d '.repeat(8000)}`),
+  );
+  writeTree(root, { '.git/config': settings.join('') });
+  expect(guarded()).toEqual([]);
+});

@@ -236,3 +236,12 @@ test('18.1577: attack: this process ends before it has checked a command', async
   expect(code).toBe(126);
   expect(existsSync(join(workspace, 'ran'))).toBe(false);
 });
+
+test('a file outside of the workspace can be writable', async (context) => {
+  const at = await places(context, (folder) => ({ writable: [join(folder, 'state.json')] }));
+  const file = join(at.workspace, '../state.json');
+  await run(at, `echo 1 > ${file} || true`);
+  writeFileSync(file, '');
+  await run(at, `echo changed > ${file}`);
+  expect(readFileSync(file, 'utf8')).toBe('changed\n');
+});

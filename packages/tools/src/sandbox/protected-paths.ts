@@ -218,7 +218,7 @@ class Planner {
       const isGuarded = isLast || !entry.isDirectory();
       this.#add(at, isGuarded ? guard : 'pinned', entry.isDirectory());
       if (isGuarded && checksLinks)
-        for (const link of linksBelow(at, entry))
+        for (const link of linksBelow(at, entry, as))
           if (links < maxLinks) this.guard(link, as, links + 1);
       this.#keep(at, isGuarded ? kept : 'pinned');
       if (!entry.isDirectory()) return;
@@ -356,7 +356,7 @@ const guards: Readonly<Record<GuardReason, GuardKind>> = {
 const strength = { pinned: 0, 'read-only': 1, hidden: 2 } as const;
 
 /** Maximum number of entries in a guarded folder to check. */
-const maxChecked = 20_000;
+const maxChecked = 200_000;
 
 /**
  * The folders that are not checked. In `objects`, git finds files by their content, so a changed file is only an error,
@@ -368,7 +368,7 @@ const uncheckedName = 'objects';
  * Returns the links in a guarded folder and in the folders below. Their targets need a guard too. Throws if a file has
  * several hard links, because a command could change it through its second name in the workspace.
  */
-function linksBelow(path: string, entry: Stats): readonly string[] {
+function linksBelow(path: string, entry: Stats, as: GuardReason): readonly string[] {
   if (entry.isFile()) checkHardLinks(path, entry);
   if (!entry.isDirectory()) return [];
   const folders = [path];
@@ -380,7 +380,9 @@ function linksBelow(path: string, entry: Stats): readonly string[] {
       const at = `${folder}${sep}${found.name}`;
       if (found.isSymbolicLink()) links.push(at);
       else if (found.isDirectory()) found.name !== uncheckedName && folders.push(at);
-      else if (found.isFile()) checkHardLinks(at, entryOf(at));
+      // Git only adds texts to its logs, and a repository can have very many.
+      else if (found.isFile() && !(as === 'git' && folder.includes('/logs/')))
+        checkHardLinks(at, entryOf(at));
     }
   return links;
 }
@@ -402,7 +404,7 @@ function checkHardLinks(path: string, entry: Stats | undefined): void {
 }
 
 function tooManyEntries(path: string): SandboxError {
-  const message = `Cannot protect ${path}: it has more than ${maxChecked} files and folders. If it is a git folder, run git pack-refs --all. Otherwise remove files, or switch the sandbox off`;
+  const message = `Cannot protect ${path}: it has more than ${maxChecked} files and folders. Remove files, or switch the sandbox off`;
   return new SandboxError('cannot_confine', message, { path });
 }
 

@@ -61,7 +61,8 @@ export async function runCommand(
     if (child.pid !== undefined) admitted.then(options.onStart, () => {});
     const ended = await end;
     await pipe.drain();
-    await admitted;
+    // A program that cannot be stopped may never be admitted.
+    if (!('unstopped' in ended) || ended.unstopped === 0) await admitted;
     return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
   } finally {
     pipe.close();

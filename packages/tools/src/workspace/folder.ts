@@ -216,10 +216,20 @@ const pathOnly = process.platform === 'linux' ? 0o10_000_000 : 0;
  */
 export function inRealFolder<Result>(folder: string, use: (folder: string) => Result): Result {
   if (process.platform !== 'linux') return use(folder);
-  const fd = openSync(folder, pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  return atRealPath(folder, use, constants.O_DIRECTORY);
+}
+
+/** Like `inRealFolder`, but also for a file. Only for Linux. */
+export function atRealPath<Result>(
+  path: string,
+  use: (path: string) => Result,
+  flags: number = 0,
+): Result {
+  const fd = openSync(path, pathOnly | constants.O_NOFOLLOW | flags);
   try {
     const opened = `/proc/self/fd/${fd}`;
-    if (readlinkSync(opened) !== folder) throw replacedFolderError(folder);
+    if (fstatSync(fd).isSymbolicLink() || readlinkSync(opened) !== path)
+      throw replacedFolderError(path);
     return use(opened);
   } finally {
     closeSync(fd);

@@ -164,3 +164,17 @@ test('18.1671: all text of a line is split, also text that no shell accepts', ()
   const line = fc.string({ unit: signs, maxLength: 200 });
   fc.assert(fc.property(line, (text) => void [hasUnclearScript(text), shellWords(text)]));
 });
+
+test.for([
+  'php -l "$f"',
+  'node --check "$f"',
+  'bash -n "$f"',
+  'find . -name "*.php" | xargs -n1 php -l "$f"',
+])('a command that only checks the syntax of a file is clear: %s', (line) =>
+  expect(hasUnclearScript(line)).toBe(false),
+);
+
+test.for(['bash -n +n "$f"', 'node --check --require "$f" x'])(
+  '18.1672: attack: a later option ends the check of the syntax: %s',
+  (line) => expect(hasUnclearScript(line)).toBe(true),
+);

@@ -112,6 +112,13 @@ const inline = /^(?:-[a-zA-Z]*[ceEp]|--eval|--print)$/;
 /** Programs that get their program text from the first word, unless the option `-f` names a file. */
 const textFirst = /^(?:.*\/)?(?:[gmn]?awk|g?sed|g?make)$/;
 const isFileOption = (text: string) => /^(?:-\w*f|--(?:make)?file=?)/.test(text);
+/** True if an option makes a program only check the syntax of the file that follows. */
+function checksOnly(program: string, option: string): boolean {
+  if (shells.test(program)) return option === '-n';
+  if (/(?:^|\/)node$/.test(program)) return option === '--check';
+  return /(?:^|\/)php$/.test(program) && option === '-l';
+}
+
 /** Words between an interpreter and its script. */
 const subcommands = /^(?:-|run|watch|test)$/;
 /** Matches a command that prints the path of a program. */
@@ -145,6 +152,7 @@ function startsUnclear(
       if (isUnclear(word)) return true;
       isValue = false;
     } else if (text === '--') isEnded = true;
+    else if (isOption && checksOnly(program, text) && !/^[-+]/.test(next?.text ?? '')) return false;
     else if (isOption && isShell && /^-[a-zA-Z]*c$/.test(text))
       return next !== undefined && (isUnclear(next) || hasUnclearScript(next.text, depth + 1));
     else if (isOption && textFirst.test(program) && isFileOption(text)) {

@@ -45,8 +45,12 @@ function coded(value: unknown, field: string): unknown {
   return made;
 }
 
+/** Replaces characters with codes. A text that looks like a code gets one too, so that two texts never become equal. */
 function codedText(text: string, hidden: RegExp): string {
-  return text.toWellFormed().replace(hidden, codeOf);
+  return text
+    .toWellFormed()
+    .replace(/<(?=U\+)/g, codeOf)
+    .replace(hidden, (run) => [...run].map(codeOf).join(''));
 }
 
 /** Replaces each character that is not ASCII with a sign of the same width, so that drawn lines keep their width. */
@@ -78,7 +82,7 @@ function codeOf(char: string): string {
 
 const notAscii = /[^\0-\x7f]/gu;
 /** Matches what must become a code in a call. The signs for tabs and for spaces at the end of a line are not ASCII. */
-const notInCall = /[^\n -~]| (?= *$)/gmu;
+const notInCall = /[^\n -~]|(?<! ) +$/gmu;
 const notInDiff = /[^\t\n -~]/gu;
 
 /** The signs that this program itself draws. */

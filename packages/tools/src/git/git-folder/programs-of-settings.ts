@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { existsSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { isBelow } from '../../workspace/match-path.ts';
@@ -8,8 +8,8 @@ import type { GitSetting } from '../read-git-settings.ts';
 const maxChecks = 2000;
 /** Maximum number of places to return. */
 const maxPrograms = 100;
-/** Maximum number of characters of a setting to read. */
-const maxLength = 16_384;
+/** Maximum number of characters of a setting, and of all settings together, to read. */
+const [maxLength, maxCharacters] = [16_384, 262_144];
 /** Maximum number of folders in a command in which its other words are searched. */
 const maxFolders = 4;
 
@@ -35,16 +35,22 @@ export function programsOfSettings(
     checked.set(key, known);
     return known;
   };
+  let left = maxCharacters;
   for (const setting of settings) {
     const named = new Set<string>();
-    for (const { path, isProgram } of pathsOf(setting)) {
+    const paths = pathsOf(setting);
+    if (paths.length > 0) left -= Math.min(setting.value.length, maxLength);
+    if (left < 0) return found;
+    // A hostile setting can repeat a word thousands of times.
+    const unique = new Map(paths.map((one) => [`${one.isProgram} ${one.path}`, one]));
+    for (const { path, isProgram } of unique.values()) {
       // Without a slash, the shell searches a program in PATH, and not in its folder.
       const isSearched = isProgram && !path.includes('/');
       for (const base of new Set([...(isSearched ? [] : folders), ...named])) {
         if (checked.size >= maxChecks || found.size >= maxPrograms) return found;
-        const { places, isFolder } = check(base, path);
+        const { places, isFolder, hasHooks } = check(base, path);
         if (isFolder && named.size < maxFolders) for (const place of places) named.add(place);
-        for (const place of places) if (!isFolder || hasHooks(place)) found.add(place);
+        if (!isFolder || hasHooks) for (const place of places) found.add(place);
       }
     }
   }
@@ -188,9 +194,11 @@ function pathsInWord({ text, role }: Word): readonly NamedPath[] {
 interface FoundPlaces {
   readonly places: readonly string[];
   readonly isFolder: boolean;
+  /** True for a folder with a hook of git. */
+  readonly hasHooks: boolean;
 }
 
-const nothing: FoundPlaces = { places: [], isFolder: false };
+const nothing: FoundPlaces = { places: [], isFolder: false, hasHooks: false };
 
 /** Returns the path itself, and the path without links, if it leads to a file or folder below the root. */
 function placesAt(base: string, path: string, root: string): FoundPlaces {
@@ -205,7 +213,10 @@ function placesAt(base: string, path: string, root: string): FoundPlaces {
   if (!hasPlace || !(isFolder || entry.isFile())) return nothing;
   const places = [plain, real].filter((one) => one === real || realPathOf(one) === real);
   // The sandbox follows a link outside of the workspace, but a folder can only be guarded inside.
-  return { places: isFolder ? places.filter((one) => isBelow(root, one)) : places, isFolder };
+  const inside = isFolder ? places.filter((one) => isBelow(root, one)) : places;
+  // A folder can have many files, so it is not listed.
+  const hasHooks = isFolder && hookNames.some((name) => existsSync(join(real, name)));
+  return { places: inside, isFolder, hasHooks };
 }
 
 function entryBehind(path: string): Stats | undefined {
@@ -225,17 +236,8 @@ function realPathOf(path: string): string | undefined {
   }
 }
 
-const hookNames: ReadonlySet<string> = new Set(
+const hookNames: readonly string[] =
   `applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg
   post-commit pre-rebase post-checkout post-merge pre-push pre-receive proc-receive post-receive post-update
   reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman
-  post-index-change`.split(/\s+/),
-);
-
-function hasHooks(folder: string): boolean {
-  try {
-    return readdirSync(folder).some((name) => hookNames.has(name));
-  } catch {
-    return false;
-  }
-}
+  post-index-change update`.split(/\s+/);

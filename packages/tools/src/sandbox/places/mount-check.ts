@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
-import { inRealFolder } from '../../workspace/folder.ts';
+import { atRealPath } from '../../workspace/folder.ts';
 import { unescaped } from './mount-table.ts';
 
 /** A folder that a command may change, or a place in it, and what a mount shows there. */
@@ -20,10 +20,10 @@ export interface DiskPlace {
   readonly root: string;
 }
 
-/** Returns the place of a folder. Throws a `SandboxError` if a link has replaced a folder on its real path. */
+/** Returns the place of a folder or file. Throws a `SandboxError` if a link has replaced a folder on its real path. */
 export function diskPlaceOf(folder: string): DiskPlace {
   try {
-    return inRealFolder(folder, (opened) => {
+    return atRealPath(folder, (opened) => {
       const info = readFileSync(`/proc/self/fdinfo/${basename(opened)}`, 'latin1');
       const [, id] = /^mnt_id:\s*(\d+)$/m.exec(info) ?? [];
       const mount = mountsOf('self').find((one) => one.id === id);

@@ -29,9 +29,11 @@ export function openFirstProcess(folder: string): FirstProcess {
   const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   unlinkSync(path);
   open.add(fd);
+  let isOver = false;
   return {
     fd,
-    id: () => idIn(fd),
+    // After the end, the number of the descriptor can belong to another file.
+    id: () => (open.has(fd) && !isOver ? idIn(fd) : undefined),
     async gone() {
       try {
         for (let looks = 0; looks < maxLooks; looks++) {
@@ -40,6 +42,7 @@ export function openFirstProcess(folder: string): FirstProcess {
         }
         return false;
       } finally {
+        isOver = true;
         open.delete(fd);
         closeSync(fd);
       }
