@@ -204,8 +204,8 @@ function invalidRootError(given: string, cause?: unknown): AgentError {
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
-/** Opens a folder also without permissions for it. Node has no name for this flag of Linux. */
-const pathOnly = process.platform === 'linux' ? 0o10_000_000 : 0;
+/** Opens a folder also without permissions for it. Node has no name for this flag of Linux, and other systems have none. */
+export const pathOnly: number = process.platform === 'linux' ? 0o10_000_000 : 0;
 
 /**
  * Opens a folder by its real path, and passes a path of the open folder to `use`. A command may replace a folder on

@@ -33,7 +33,7 @@ export function openFirstProcess(folder: string): FirstProcess {
   return {
     fd,
     // After the end, the number of the descriptor can belong to another file.
-    id: () => (open.has(fd) && !isOver ? idIn(fd) : undefined),
+    id: () => (isOver ? undefined : idIn(fd)),
     async gone() {
       try {
         for (let looks = 0; looks < maxLooks; looks++) {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { type Folder, folderOpener } from '../../../workspace/folder.ts';
+import { type Folder, folderOpener, pathOnly } from '../../../workspace/folder.ts';
 import { keptNames } from '../../../workspace/kept-names.ts';
 import { bytePath } from '../read-folder.ts';
 import type { FoundRepositories, RepositorySearch } from '../repository-search.ts';
@@ -194,8 +194,6 @@ export function surveyAllNow(
 }
 
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
-/** Opens a folder also without permissions for it. Node has no name for this flag of Linux. */
-const O_PATH = process.platform === 'linux' ? 0o10_000_000 : 0;
 
 /**
  * Gives the owner all permissions for a folder. Returns false if the path is not a folder, or if that is not possible.
@@ -204,9 +202,9 @@ const O_PATH = process.platform === 'linux' ? 0o10_000_000 : 0;
 export function permitOwner(path: string): boolean {
   let folder: number | undefined;
   try {
-    folder = openSync(path, O_PATH | O_NOFOLLOW | O_DIRECTORY);
+    folder = openSync(path, pathOnly | O_NOFOLLOW | O_DIRECTORY);
     const mode = (fstatSync(folder).mode & 0o777) | 0o700;
-    if (O_PATH === 0) fchmodSync(folder, mode);
+    if (pathOnly === 0) fchmodSync(folder, mode);
     else chmodSync(`/proc/self/fd/${folder}`, mode);
     return true;
   } catch {
