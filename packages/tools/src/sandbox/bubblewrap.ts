@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
 import {
   type PreparedCommand,
   type Sandbox,
@@ -23,7 +14,9 @@ import { harmlessRepositories } from '../git/repositories/judge-repositories.ts'
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
+import { isProtectedName } from '../permissions/protected-paths.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
+import { pathFollower } from '../workspace/real-form.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
@@ -36,15 +29,11 @@ import {
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
 import { type FirstProcess, openFirstProcess } from './private/first-process.ts';
-import {
-  claimFolder,
-  createPrivateFolder,
-  isAway,
-  removePrivateFolder,
-  temporaryName,
-} from './private/private-folder.ts';
+import { isAway } from './private/private-folder.ts';
+import { createHome, homePrefix, type SandboxHome } from './private/sandbox-home.ts';
 import {
   findUnfinished,
+  noteNames,
   noteRunning,
   type RunningNote,
   type UnfinishedCommands,
@@ -58,7 +47,7 @@ import {
   planGuards,
 } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
-import { namesIn, watchNames } from './watch-names.ts';
+import { checkNames, namesIn, watchNames } from './watch-names.ts';
 
 /**
  * The possible paths of bubblewrap. PATH is not used, because a package manager may add a folder of the
@@ -110,51 +99,6 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
 
 const missing = { sandbox: undefined, problem: 'missing' } as const;
 
-/**
- * The files of the host that a sandbox needs. They are removed when the sandbox closes, or when this process
- * exits. Notes about commands that nobody has checked stay.
- */
-interface SandboxHome {
-  readonly folder: string;
-  readonly temporary: string;
-  readonly emptyFile: string;
-  /** A file descriptor of the filter. The file has no name, so no command can change it. */
-  readonly filter: number;
-  remove(): void;
-}
-
-const homes = new Set<() => void>();
-const homePrefix = 'millrace-sandbox-';
-
-function removeHomes(): void {
-  for (const remove of homes) remove();
-}
-
-/**
- * Creates the files in a place where no command can replace them. `away` contains the folders that commands
- * may change.
- */
-function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
-  const folder = createPrivateFolder(homePrefix, away, 'files');
-  claimFolder(folder, homePrefix);
-  const [temporary, emptyFile, filterFile] = [temporaryName, 'empty', 'filter'].map((name) =>
-    join(folder, name),
-  ) as [string, string, string];
-  mkdirSync(temporary, { mode: 0o700 });
-  writeFileSync(emptyFile, '', { mode: 0o400 });
-  writeFileSync(filterFile, filter, { mode: 0o400 });
-  const descriptor = openSync(filterFile, 'r');
-  unlinkSync(filterFile);
-  const remove = () => {
-    if (homes.delete(remove)) closeSync(descriptor);
-    if (homes.size === 0) process.off('exit', removeHomes);
-    removePrivateFolder(folder);
-  };
-  if (homes.size === 0) process.once('exit', removeHomes);
-  homes.add(remove);
-  return { folder, temporary, emptyFile, filter: descriptor, remove };
-}
-
 interface SharedPlan extends GuardPlan {
   users: number;
   readonly home: SandboxHome;
@@ -170,6 +114,8 @@ interface SharedPlan extends GuardPlan {
   isChecked: Promise<boolean> | undefined;
   /** The names in the workspace before the commands. Empty if the commands cannot change files. */
   readonly names: ReadonlySet<string>;
+  /** Sentences about the names that earlier commands left. The first command that ends returns them. */
+  readonly left: string[];
   /** The places outside of the folders that commands may change. Commands must not see them. */
   readonly hidden: readonly string[];
   /** See `harmlessRepositories`. */
@@ -290,6 +236,11 @@ class Bubblewrap implements Sandbox {
         ? watchNames(watched, kept, modes, newNames, hidden)
         : watchNames([], [], new Map(), undefined, hidden);
       opened.push(() => names.finish());
+      const beforeCommand = protectNew && [...shared.names].filter(protectNew);
+      const forgetNote = canChange
+        ? noteNames(home.folder, root, { watched, known: beforeCommand })
+        : () => {};
+      opened.push(forgetNote);
       const searches = { search: this.#repositories, packages: this.#packages, inner: this.#inner };
       shared.mayHaveChangedGit ||= changesGit;
       const mayHaveChanged = () => shared.mayHaveChangedGit;
@@ -305,9 +256,10 @@ class Bubblewrap implements Sandbox {
       const finish = async () => {
         closeSync(filter);
         const isGone = await first.gone();
-        const notes = isGone ? [] : [stillRuns];
+        const notes = [...shared.left.splice(0), ...(isGone ? [] : [stillRuns])];
         try {
           notes.push(...names.finish());
+          if (isGone) forgetNote();
         } finally {
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.
@@ -398,22 +350,27 @@ class Bubblewrap implements Sandbox {
       return running;
     }
     const { hide = [], protect = [], programs = [] } = this.#options;
-    const names = new Set(canChange ? namesIn(root) : []);
-    const places = { ...keyPlaces(process.env), hide, protect, programs };
+    const follow = pathFollower();
+    const places = { ...keyPlaces(process.env, follow), hide, protect, programs };
     const repositories = this.#repositories;
     const folders = { root, writable: [root, ...writable] };
     // Commands of other sessions can use the same folders. No command may replace them by links.
     const nested = [root, ...this.#resolved.values()].filter((path) => existsSync(path));
-    const guards = planGuards({ ...folders, ...places, nested, canChange, repositories, packages });
+    const unfinished = canChange ? findUnfinished(home.folder, homePrefix, root) : undefined;
+    // The plan must not treat what the earlier commands left as the user's files.
+    const left = namesLeft(root, unfinished);
+    const guards = planGuards({
+      ...{ ...folders, ...places, nested, canChange, repositories, packages, follow },
+    });
     const hidden = [...places.keys, ...hide].filter(
       (path) => !folders.writable.some((folder) => isInside(folder, path)),
     );
+    const names = new Set(canChange ? namesIn(root) : []);
     const ofPlan = {
-      ...{ ...guards, users: 1, home, hidden, names },
+      ...{ ...guards, users: 1, home, hidden, names, left },
       ...{ isChecked: undefined, mayHaveChangedGit: false },
     };
-    if (!canChange) return { ...ofPlan, ...ofReader };
-    const unfinished = findUnfinished(home.folder, homePrefix, root);
+    if (unfinished === undefined) return { ...ofPlan, ...ofReader };
     const about = { root, guarded: readOnlyPaths(guards), search: repositories };
     const earlier = earlierState({
       ...{ ...about, known: guards.repositories, inner: this.#inner, unchecked: unfinished.seen },
@@ -469,6 +426,20 @@ async function checkMounts(
   // The program has ended itself, and its output explains why.
   return true;
 }
+
+/** Renames what earlier commands left that they must not create. Returns sentences about it. */
+function namesLeft(root: string, unfinished: UnfinishedCommands | undefined): string[] {
+  const left = (unfinished?.names ?? []).flatMap(({ watched, known }) =>
+    checkNames(
+      watched,
+      known && { folder: root, isProtected: isProtectedName, known: new Set(known) },
+    ),
+  );
+  return left.length === 0 ? [] : [unfinishedCommand, ...left];
+}
+
+const unfinishedCommand =
+  'Millrace was killed while a command ran in this folder, so the sandbox has checked the folder now.';
 
 const stillRuns =
   'Processes of the command cannot be stopped, so the sandbox cannot check what they still do. Tell the user before git is used.';

@@ -5,7 +5,13 @@ import { readRegularFileSync } from '../git/read-regular-file.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
 import { atRealEntry } from '../workspace/folder.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
-import { entryOf, followLinks, maxLinks, pathFollower } from '../workspace/real-form.ts';
+import {
+  entryOf,
+  followLinks,
+  maxLinks,
+  type PathFollower,
+  pathFollower,
+} from '../workspace/real-form.ts';
 import { emptySubmodules, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 import { currentMounts, secondPlaces } from './places/mount-table.ts';
 
@@ -79,6 +85,8 @@ export interface PlanOptions {
   readonly programs: readonly string[];
   /** Folders that commands must not replace if they are in another folder of `writable`. */
   readonly nested: readonly string[];
+  /** Follows the paths. It must be new, because it remembers folders. Default: a new function. */
+  readonly follow?: PathFollower | undefined;
 }
 
 /**
@@ -87,7 +95,7 @@ export interface PlanOptions {
  */
 export function planGuards(options: PlanOptions): GuardPlan {
   const { root, canChange, repositories, packages, writable, keys, startUp, hide } = options;
-  const planner = new Planner(writable);
+  const planner = new Planner(writable, { follow: options.follow });
   const ofGit = canChange ? gitPlaces(root, repositories, { creates: true, packages }) : noPlaces;
   const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
     resolve(root, path),
@@ -129,7 +137,7 @@ export function extendPlan(
   const appeared = appearedPlaces(plan, hidden);
   const gitFolders = changesGit ? [] : plan.gitFolders;
   if (protect.length + links.length + appeared.length + gitFolders.length === 0) return plan;
-  const planner = new Planner(writable, plan);
+  const planner = new Planner(writable, { known: plan });
   for (const path of appeared) planner.hideElsewhere(path);
   for (const path of links) planner.keepLink(path);
   const settings = protect.map((path) => resolve(root, path));
@@ -171,6 +179,13 @@ function appearedPlaces({ guarded }: GuardPlan, places: readonly string[]): read
 
 const noPlaces: GitPlaces = { guarded: [], pinned: [], programs: [], folders: [], below: [] };
 
+interface PlannerOptions {
+  /** The plan to extend. Default: an empty plan. */
+  readonly known?: GuardPlan | undefined;
+  /** See `PlanOptions.follow`. */
+  readonly follow?: PathFollower | undefined;
+}
+
 class Planner {
   readonly #writable: readonly string[];
   readonly #guarded = new Map<string, GuardedPath>();
@@ -181,10 +196,11 @@ class Planner {
    */
   readonly #kept = new Map<string, KeptPlace['guard']>();
   readonly #modes = new Map<string, number>();
-  readonly #follow = pathFollower();
+  readonly #follow: PathFollower;
 
-  constructor(writable: readonly string[], known?: GuardPlan) {
+  constructor(writable: readonly string[], { known, follow = pathFollower() }: PlannerOptions) {
     this.#writable = writable;
+    this.#follow = follow;
     if (known === undefined) return;
     for (const one of known.guarded) this.#guarded.set(one.path, one);
     for (const one of known.watched) this.#watched.set(one.path, one);
@@ -263,10 +279,9 @@ class Planner {
    * to a file of the workspace.
    */
   #guardElsewhere(path: string, as: GuardReason, links: number): void {
-    const { links: followed, real } = this.#follow(path);
+    const { links: followed, real, entry } = this.#follow(path);
     if (real === path) {
-      const entry = as === 'hidden' ? entryOf(path) : undefined;
-      if (entry !== undefined) this.#add(path, 'hidden', entry.isDirectory());
+      if (as === 'hidden' && entry !== undefined) this.#add(path, 'hidden', entry.isDirectory());
       return;
     }
     for (const link of followed) this.#watchLink(link);
@@ -275,8 +290,7 @@ class Planner {
 
   /** Hides a place outside the writable folders in its current form. */
   hideElsewhere(path: string): void {
-    const { real } = this.#follow(path);
-    const entry = entryOf(real);
+    const { real, entry } = this.#follow(path);
     if (entry === undefined || this.#writable.some((folder) => isInside(folder, real))) return;
     this.#guarded.set(real, { path: real, guard: 'hidden', isFolder: entry.isDirectory() });
   }

@@ -129,6 +129,19 @@ export function watchNames(
 }
 
 /**
+ * Checks the names of a command whose process ended before it could check them. Returns sentences about the changes.
+ */
+export function checkNames(names: readonly WatchedName[], newNames?: NewNames): readonly string[] {
+  const changed = new Map<string, Restored>();
+  const checkName = (name: WatchedName) => {
+    if (!isUnchanged(name, new Map())) changed.set(name.path, restore(name, new Map()));
+  };
+  for (const name of names) checkName(name);
+  if (newNames !== undefined) checkNewNames(newNames, checkName).check();
+  return sentencesOf(changed);
+}
+
+/**
  * For each running command, a function that checks the paths of the command a last time. The function returns
  * sentences about the changes.
  */
@@ -168,7 +181,7 @@ interface NameCheck {
 }
 
 /** The names that must not appear in a folder. */
-interface NewNames {
+export interface NewNames {
   readonly folder: string;
   readonly isProtected: (name: string) => boolean;
   /** The names that may be there already. Default: all names that are there now. */

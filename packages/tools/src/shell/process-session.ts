@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
 import { renameNewRepositories } from '../git/repositories/new-repositories.ts';
 import { waitForFirstProcesses } from '../sandbox/private/first-process.ts';
+import { forgetNames } from '../sandbox/private/unfinished-commands.ts';
 import { checkOpenWatches } from '../sandbox/watch-names.ts';
 
 // Each command starts as the leader of a new process session. Its child processes stay in that session unless
@@ -152,7 +153,9 @@ export function endCommandsNow(): readonly string[] {
   if (running.size > 0) killNow();
   waitForFirstProcesses();
   // The check of a command that has ended may still run.
-  return [...checkOpenWatches(), ...renameNewRepositories()];
+  const notes = [...checkOpenWatches(), ...renameNewRepositories()];
+  forgetNames();
+  return notes;
 }
 
 function killNow(): void {

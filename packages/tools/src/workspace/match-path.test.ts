@@ -1,8 +1,9 @@
+import { isAbsolute, relative, sep } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { compileGlob } from './globs/compile-glob.ts';
-import { lexicalPath, pathMatcher } from './match-path.ts';
+import { isBelow, isInside, lexicalPath, pathMatcher } from './match-path.ts';
 
 const root = '/work';
 const matches = (glob: string, path: string, isWide = true) =>
@@ -79,4 +80,21 @@ describe('a rule that asks or denies', () => {
     expect(matches('secret/**', `secret/${path}`)).toBe(true);
     expect(matches(glob, path, false)).toBe(false);
   });
+});
+
+const name = fc.constantFrom('a', 'b', 'ab', '..', '.', '', '...', '..a', '.a', 'é', ' ');
+const anyPath = fc
+  .tuple(fc.constantFrom('/', '', '//', './'), fc.array(name, { maxLength: 5 }))
+  .map(([start, names]) => start + names.join('/'));
+
+test('a path is inside of a folder if its resolved form is', () => {
+  fc.assert(
+    fc.property(anyPath, anyPath, (folder, path) => {
+      const inside = relative(folder, path);
+      const isIn = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+      expect(isInside(folder, path)).toBe(isIn);
+      expect(isBelow(folder, path)).toBe(isIn && inside !== '');
+    }),
+    { numRuns: runs(2000) },
+  );
 });

@@ -11,6 +11,15 @@ export interface FollowedPath {
   readonly real: string;
 }
 
+/** A path after all its links were followed, and what is there. */
+export interface ReachedPath extends FollowedPath {
+  /** The entry at the real path. Undefined if it does not exist or cannot be read. */
+  readonly entry: Stats | undefined;
+}
+
+/** Follows absolute paths. See `pathFollower`. */
+export type PathFollower = (path: string) => ReachedPath;
+
 /** Maximum number of links in a chain of links. The kernel has the same limit. */
 export const maxLinks = 40;
 
@@ -22,10 +31,7 @@ export const maxLinks = 40;
  *
  * @example pathForms('/tmp/notes'); // on macOS: ['/tmp/notes', '/private/tmp/notes']
  */
-export function pathForms(
-  path: string,
-  follow: (path: string) => FollowedPath = pathFollower(),
-): readonly string[] {
+export function pathForms(path: string, follow: PathFollower = pathFollower()): readonly string[] {
   return [...new Set([resolve(path), follow(path).real])];
 }
 
@@ -43,15 +49,15 @@ export function formsOfPaths(paths: readonly string[]): readonly string[] {
  * Returns a function that follows absolute paths in the same way as the kernel: `..` leads to the parent of the
  * folder that was reached. The function remembers the folders, so use it for one list of paths and not longer.
  */
-export function pathFollower(): (path: string) => FollowedPath {
-  const known = new Map<string, Followed>();
-  const follow = (path: string): Followed => {
+export function pathFollower(): PathFollower {
+  const known = new Map<string, ReachedPath>();
+  const follow = (path: string): ReachedPath => {
     const found = known.get(path);
     if (found !== undefined) return found;
     const parent = dirname(path);
     const followed =
       parent === path
-        ? { links: [], real: path, exists: true }
+        ? { links: [], real: path, entry: entryOf(path) }
         : entered(follow(parent), basename(path));
     known.set(path, followed);
     return followed;
@@ -59,22 +65,18 @@ export function pathFollower(): (path: string) => FollowedPath {
   return (path) => follow(path.startsWith('/') ? path : resolve(path));
 }
 
-interface Followed extends FollowedPath {
-  readonly exists: boolean;
-}
-
-function entered(folder: Followed, name: string): Followed {
-  const { links, real, exists } = folder;
-  if (name === '..') return { links, real: dirname(real), exists: true };
+function entered(folder: ReachedPath, name: string): ReachedPath {
+  const { links, real } = folder;
+  if (name === '..') return { links, real: dirname(real), entry: entryOf(dirname(real)) };
   if (name === '.') return folder;
-  const next = join(real, name);
-  const entry = exists ? entryOf(next) : undefined;
-  if (entry === undefined) return { links, real: next, exists: false };
+  const next = real === sep ? real + name : `${real}${sep}${name}`;
+  const entry = folder.entry && entryOf(next);
+  if (entry === undefined) return { links, real: next, entry };
   if (!entry.isSymbolicLink() || links.length >= maxLinks)
-    return { links, real: asStored(next), exists: true };
+    return { links, real: asStored(next), entry };
   const target = followLinks(real, [readlinkSync(next)]);
   const all = [...links, next, ...target.links];
-  return { links: all, real: asStored(target.real), exists: entryOf(target.real) !== undefined };
+  return { links: all, real: asStored(target.real), entry: entryOf(target.real) };
 }
 
 /** Systems whose file systems usually ignore the letter case of names. */

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { pathFollower, pathForms } from '../../workspace/real-form.ts';
+import { type PathFollower, pathFollower, pathForms } from '../../workspace/real-form.ts';
 
 /** The places of the terminal agent, with and without links, as absolute paths. The paths may not exist. */
 export interface AgentPlaces {
@@ -24,8 +24,7 @@ const sharedNames: readonly string[] = [
  * result includes the targets of links in these places, for example `~/dotfiles/hooks.json` for a link
  * `~/.config/millrace/hooks.json`.
  */
-export function agentPlaces(env: Env): AgentPlaces {
-  const follow = pathFollower();
+export function agentPlaces(env: Env, follow: PathFollower = pathFollower()): AgentPlaces {
   const set = [env['XDG_CONFIG_HOME'], env['XDG_DATA_HOME'], env['LOCALAPPDATA']];
   const homes = homeFolders(env);
   const usual = homes.flatMap((home) => [`${home}/.config`, `${home}/.local/share`]);

@@ -1,4 +1,4 @@
-import { pathFollower, pathForms } from '../../workspace/real-form.ts';
+import { type PathFollower, pathFollower, pathForms } from '../../workspace/real-form.ts';
 import { type AgentPlaces, agentPlaces, homeFolders } from './agent-places.ts';
 
 /** Folders and files of a home folder that contain keys, passwords, histories or sessions. */
@@ -163,8 +163,10 @@ export interface KeyPlaces {
 }
 
 /** Returns the protected places of the user that runs this process, with those of the terminal agent. */
-export function keyPlaces(env: Readonly<Record<string, string | undefined>>): KeyPlaces {
-  const follow = pathFollower();
+export function keyPlaces(
+  env: Readonly<Record<string, string | undefined>>,
+  follow: PathFollower = pathFollower(),
+): KeyPlaces {
   const formsOf = (paths: readonly string[]) => [
     ...new Set(paths.flatMap((path) => pathForms(path, follow))),
   ];
@@ -173,7 +175,7 @@ export function keyPlaces(env: Readonly<Record<string, string | undefined>>): Ke
   const homes = homeFolders(env);
   const inHomes = (names: readonly string[]) =>
     formsOf(homes.flatMap((home) => names.map((name) => `${home}/${name}`)));
-  const agent = agentPlaces(env);
+  const agent = agentPlaces(env, follow);
   return {
     keys: [...inHomes(keysInHome), ...formsOf(keysOfSystem), ...agent.secret],
     startUp: [...inHomes(startUpInHome), ...agent.executed],

@@ -77,9 +77,10 @@ test('18.204: attack: only folders of ended processes of this user are removed',
   vi.stubEnv('TMPDIR', place);
   const { sandbox } = await findSandbox();
   onTestFinished(() => sandbox?.close());
-  // The notes about its commands stay, because nobody has checked its workspace.
+  // The notes about its command stay, because nobody has checked its workspace: one about repositories, and one about
+  // names.
   await expect.poll(() => existsSync(join(abandoned, 'tmp'))).toBe(false);
-  expect(readdirSync(join(abandoned, 'running')).length).toBe(1);
+  expect(readdirSync(join(abandoned, 'running')).length).toBe(2);
   const kept = [running, elsewhere, open, foreign, named('link'), outside];
   expect(kept.filter((path) => !existsSync(join(path, 'tmp')))).toEqual([]);
 });

@@ -1,6 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, type TestContext, test, vi } from 'vitest';
@@ -26,8 +34,11 @@ interface Place {
   open(): Promise<Sandbox>;
   /** Runs a command in a process of its own. The process ends after the command. */
   runElsewhere(command: string): Promise<string>;
-  /** Runs a command in a process of its own, and kills the process before it can check what the command created. */
-  runAndKill(command: string): Promise<void>;
+  /**
+   * Runs a command in a process of its own, and kills the process before it can check what the command created. See
+   * `SandboxedRequest.guarded`.
+   */
+  runAndKill(command: string, guarded?: readonly string[]): Promise<void>;
   /** Removes all temporary files, like a program that cleans up. */
   removeFiles(): void;
   /** The names of the notes that are left. */
@@ -52,11 +63,12 @@ async function placeFor(context: TestContext): Promise<Place> {
   const root = temporaryFolder();
   const exists = (name: string) =>
     expect.poll(() => existsSync(join(root, name)), { timeout: 60_000 });
-  const start = (command: string) => {
+  const start = (command: string, guarded?: readonly string[]) => {
     const env = { ...process.env, NODE_OPTIONS: '' };
     const agent = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'], env });
     onTestFinished(() => void agent.kill('SIGKILL'));
-    agent.stdin.end(`${JSON.stringify({ root, input: { command, change_git: true } })}\n`);
+    const input = { command, change_git: true };
+    agent.stdin.end(`${JSON.stringify({ root, input, guarded })}\n`);
     return agent;
   };
   return {
@@ -76,9 +88,10 @@ async function placeFor(context: TestContext): Promise<Place> {
       for await (const line of createInterface({ input: agent.stdout })) text += line;
       return text;
     },
-    async runAndKill(command) {
+    async runAndKill(command, guarded) {
       const agent = start(
         `touch started; until [ -e go ]; do sleep 0.02; done; ${command}; touch made; sleep 1000`,
+        guarded,
       );
       await exists('started').toBe(true);
       // The process cannot check anything from now on.
@@ -108,6 +121,39 @@ test('18.940: attack: a process is killed before it checks what its command crea
   expect(existsSync(join(root, 'harmless/.git'))).toBe(false);
   expect(await run('echo again')).toBe('again');
   expect(notes()).toEqual([]);
+});
+
+test('18.1700: attack: a command creates protected names after its process was stopped and killed', async (context) => {
+  const { root, run, runAndKill, notes } = await placeFor(context);
+  const ofUser = ['x.code-workspace', 'link', '.envrc'];
+  writeFileSync(join(root, 'x.code-workspace'), '{}');
+  writeFileSync(join(root, 'target'), '');
+  symlinkSync('target', join(root, 'link'));
+  writeFileSync(join(root, '.envrc'), 'export A=1\n');
+  const create = 'mkdir .vscode; echo {} > .vscode/tasks.json; echo {} > a.code-workspace';
+  await runAndKill(`${create}; echo x > .npmrc; echo x > plain; rm link; ln -s evil link`, [
+    ...['.npmrc', 'link', '.envrc'],
+  ]);
+  const text = await run('ls');
+  expect(text).toContain('Millrace was killed while a command ran in this folder');
+  for (const name of ['.vscode', 'a.code-workspace', '.npmrc']) {
+    expect(text).toContain(`The sandbox renamed ${join(root, name)}`);
+    expect(existsSync(join(root, name))).toBe(false);
+  }
+  expect(readlinkSync(join(root, 'link'))).toBe('target');
+  expect(readdirSync(root)).toEqual(expect.arrayContaining([...ofUser, 'plain']));
+  expect(notes()).toEqual([]);
+  // The user may create such names afterwards.
+  writeFileSync(join(root, '.npmrc'), 'x');
+  expect(await run('echo again')).toBe('again');
+  expect(existsSync(join(root, '.npmrc'))).toBe(true);
+});
+
+test('18.1700: attack: a command that its process ended leaves no note', async (context) => {
+  const { root, run, runElsewhere, notes } = await placeFor(context);
+  await runElsewhere('true');
+  expect(await run('true')).not.toContain('renamed');
+  expect([notes(), readdirSync(root)]).toEqual([[], []]);
 });
 
 /** Creates many folders, so that the search does not find `many/v`. */
@@ -189,7 +235,7 @@ test('18.1181: attack: a killed process leaves operations, indexes and links of 
 test('18.1182: attack: a killed process leaves a repository in the root of the workspace', async (context) => {
   const { root, run, runAndKill } = await placeFor(context);
   await runAndKill(evil('.'));
-  expect(await run('true')).toMatch(/The sandbox renamed .*\.git to/);
+  expect(await run('true')).toContain(`The sandbox renamed ${join(root, '.git')}`);
   expect(existsSync(join(root, '.git'))).toBe(false);
 });
 

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { EarlierKeys } from '../../git/repositories/earlier-keys.ts';
+import type { WatchedName } from '../protected-paths.ts';
 import { isAbandoned, isPrivate, notesFolder } from './private-folder.ts';
 
 // A process can end without a check of its commands: it can be killed, or run out of memory. A check can also be
@@ -18,12 +19,21 @@ import { isAbandoned, isPrivate, notesFolder } from './private-folder.ts';
 
 interface Note {
   readonly root: string;
-  /** The things that existed before the commands, see `EarlierKeys`. */
-  readonly seen: readonly string[];
+  /** The things that existed before the commands, see `EarlierKeys`. Only in a note about repositories. */
+  readonly seen?: readonly string[] | undefined;
+  /** Only in a note about the names of one command. */
+  readonly names?: GuardedNames | undefined;
 }
 
 /** The ending of a note whose commands have ended without a complete check. */
 const unchecked = '.unchecked';
+
+/** The names that a running command must not create or replace. */
+export interface GuardedNames {
+  readonly watched: readonly WatchedName[];
+  /** The protected names that were in the workspace before. Undefined if the command may create protected names. */
+  readonly known: readonly string[] | undefined;
+}
 
 /** A note that commands run in a workspace. */
 export interface RunningNote {
@@ -35,21 +45,46 @@ export interface RunningNote {
 
 /** Notes that commands run in a workspace. */
 export function noteRunning(folder: string, root: string, seen: EarlierKeys): RunningNote {
-  const notes = join(folder, notesFolder);
-  if (!existsSync(notes)) mkdirSync(notes, { mode: 0o700 });
-  const file = join(notes, `${hash('sha256', root)}.${randomUUID()}`);
-  const note: Note = { root, seen: [...seen] };
-  writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: 'wx' });
+  const file = writeNote(folder, { root, seen: [...seen] });
   return {
     forget: () => rmSync(file, { force: true }),
     keep: () => renameSync(file, `${file}${unchecked}`),
   };
 }
 
+function writeNote(folder: string, note: Note): string {
+  const notes = join(folder, notesFolder);
+  if (!existsSync(notes)) mkdirSync(notes, { mode: 0o700 });
+  const file = join(notes, `${hash('sha256', note.root)}.${randomUUID()}`);
+  writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: 'wx' });
+  return file;
+}
+
+/** For each note about names, a function that removes it. */
+const openNames = new Set<() => void>();
+
+/** Notes the names that a command must not create. Call the returned function when they have been checked. */
+export function noteNames(folder: string, root: string, names: GuardedNames): () => void {
+  const file = writeNote(folder, { root, names });
+  const forget = () => {
+    openNames.delete(forget);
+    rmSync(file, { force: true });
+  };
+  openNames.add(forget);
+  return forget;
+}
+
+/** Removes all notes about names. Call it at the end of this process, after it has checked the names. */
+export function forgetNames(): void {
+  for (const forget of openNames) forget();
+}
+
 /** The notes about commands that nobody has checked completely. */
 export interface UnfinishedCommands {
-  /** For each note, the things that existed before its commands. */
+  /** For each note about repositories, the things that existed before its commands. */
   readonly seen: readonly EarlierKeys[];
+  /** The names that these commands must not have created. */
+  readonly names: readonly GuardedNames[];
   /** Removes the notes. Call it when the new things have been checked, or when another note continues these notes. */
   forget(): void;
 }
@@ -72,7 +107,8 @@ export function findUnfinished(folder: string, prefix: string, root: string): Un
       .flatMap((file) => readNote(join(home, notesFolder, file), root) ?? []);
   });
   return {
-    seen: notes.map(({ seen }) => seen),
+    seen: notes.flatMap(({ seen }) => (seen === undefined ? [] : new Set(seen))),
+    names: notes.flatMap(({ names }) => names ?? []),
     forget: () => {
       for (const { file } of notes) rmSync(file, { force: true });
     },
@@ -87,13 +123,10 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function readNote(
-  file: string,
-  root: string,
-): { readonly file: string; readonly seen: EarlierKeys } | undefined {
+function readNote(file: string, root: string): (Note & { readonly file: string }) | undefined {
   try {
     const note = JSON.parse(readFileSync(file, 'utf8')) as Note;
-    return note.root === root ? { file, seen: new Set(note.seen) } : undefined;
+    return note.root === root ? { ...note, file } : undefined;
   } catch {
     return undefined;
   }

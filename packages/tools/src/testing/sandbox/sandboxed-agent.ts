@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { readOutputTool } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 import type { SandboxOptions } from '../../contract/sandbox.ts';
+import { isProtectedName } from '../../permissions/protected-paths.ts';
 import { findSandbox } from '../../sandbox/find-sandbox.ts';
 import type { ReadingPlace } from '../../sandbox/unasked-reading.ts';
 import { backgroundCommands } from '../../shell/background/background-commands.ts';
@@ -27,7 +28,7 @@ export interface SandboxedRequest {
   readonly denied?: readonly string[] | undefined;
   /** The names of files that the command must not read if they appear while it runs. Default: none. */
   readonly deniedNames?: readonly string[] | undefined;
-  /** If set, the command must not change these paths, as in the mode `auto`. */
+  /** If set, the command must not change these paths and create protected names, as in the mode `auto`. */
   readonly guarded?: readonly string[] | undefined;
   /**
    * If set, the command runs in the background. `wait`: the answer is its output after its end. `leave`: the
@@ -54,7 +55,17 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   const hideNew = (path: string) => request.deniedNames?.includes(basename(path)) === true;
   const place: ReadingPlace =
     closed === undefined
-      ? { place: 'profile', hide: denied ?? [], hideNew, pin: [], links: [], protect: guarded }
+      ? {
+          ...{
+            place: 'profile',
+            hide: denied ?? [],
+            hideNew,
+            pin: [],
+            links: [],
+            protect: guarded,
+          },
+          protectNew: guarded && isProtectedName,
+        }
       : { place: 'closed', hide: closed, hideNew };
   const reading = (closed ?? denied ?? guarded) && {
     hiddenPaths: async () => closed,
