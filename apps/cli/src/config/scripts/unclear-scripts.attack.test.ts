@@ -90,6 +90,9 @@ const unclear: readonly string[] = [
     'env A=1 sh $X',
   ],
   ...['echo ${A:-$(sh $B)}', '[ -f "$X" ] && . "$X"', 'if . "$X"; then a; fi', 'sh "$X', 'sh $(a'],
+  ...['eval "$X"', 'eval "$(cat x)"', 'eval "sh $X"', 'trap "sh $X" EXIT', 'timeout 5 "$(a b)"'],
+  ...['env A=1 nohup "$(a)"', 'X=$(a b); "$X"', 'printf -v X a; "$X" b', 'read -r Y X; $X'],
+  ...['A=$(a || sh x); "$A" y', 'go run "$X"', 'X=$(command -v a; cat b); $X'],
   ...['{ . "$X"; }', 'builtin source $X', '/bin/sh $X', "bash $'$X' '", 'tcsh $X', 'sh *'],
 ];
 
@@ -107,6 +110,16 @@ test.each([
     'a # sh $X',
   ],
   ...["awk '{print $1}' $X", 'sed -i s/a/b/ "$X"', 'make test X=$X', 'bash -eu scripts/x.sh "$@"'],
+  ...[
+    'go test -run "$T" ./...',
+    'make -C "$(git rev-parse --show-toplevel)" lint',
+    'timeout 5 npx $X',
+  ],
+  ...[
+    '"$(command -v a || command -v b)" x.py',
+    'PY=$(command -v python3 || echo python); "$PY" x.py',
+  ],
+  ...['trap "rm -f x" EXIT; sh x.sh', 'timeout 5 sh x.sh "$X"', 'nohup "$EDITOR" $X'],
   ...['for f in a/* b.sh; do . "$f"; done', 'git diff > $X', "echo 'sh $X'", 'sh "$X/a" $Y', ''],
   ...[
     'f=$(cat); case "$f" in *.ts) npx tsc;; esac',

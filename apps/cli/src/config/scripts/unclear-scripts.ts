@@ -13,14 +13,18 @@ export function hasUnclearScript(line: string, depth = 0): boolean {
   if (tokens === undefined) return true;
   const inner = tokens.flatMap((token) => (typeof token === 'string' ? [] : token.inner));
   if (inner.some((text) => hasUnclearScript(text, depth + 1))) return true;
-  const known = knownVariables(tokens);
+  const { known, set } = variablesOf(tokens);
   const isUnclear = ({ text, variable = '' }: Word) =>
     isWhollyUnknown(text) && !known.has(variable);
+  // A variable that the line does not set comes from the environment, which the project does not control.
+  const isUnclearProgram = (word: Word) =>
+    isUnclear(word) &&
+    (set.has(word.variable ?? '') || word.inner.some((text) => !findsProgram.test(text)));
   /** True if a command before this one in the same pipe has an unclear word. */
   let readsUnclear = false;
   for (const command of commandsOf(tokens)) {
     readsUnclear &&= command.isPiped;
-    if (startsUnclear(command, readsUnclear, isUnclear, depth)) return true;
+    if (startsUnclear(command, readsUnclear, { isUnclear, isUnclearProgram, depth })) return true;
     readsUnclear ||= command.words.some(isUnclear);
   }
   return false;
@@ -29,11 +33,18 @@ export function hasUnclearScript(line: string, depth = 0): boolean {
 /** Maximum number of values of a loop. With more, its variable counts as unknown. */
 const maxValues = 1000;
 
-/**
- * Returns the variables whose values have a known part and are words of the line: the variable of a loop, and a variable
- * that a command of its own sets. Something else must not set them.
- */
-function knownVariables(tokens: readonly Token[]): ReadonlySet<string> {
+/** The variables that a line sets. */
+interface Variables {
+  /**
+   * The variables whose values have a known part and are words of the line: the variable of a loop, and a variable that a
+   * command of its own sets. Something else must not set them.
+   */
+  readonly known: ReadonlySet<string>;
+  /** All variables that the line may set, except to the path of a program. */
+  readonly set: ReadonlySet<string>;
+}
+
+function variablesOf(tokens: readonly Token[]): Variables {
   const found = new Set<string>();
   const counts = new Map<string, number>();
   const count = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -42,12 +53,14 @@ function knownVariables(tokens: readonly Token[]): ReadonlySet<string> {
     if (typeof token === 'string') continue;
     const [last, next] = [tokens[index - 1], tokens[index + 1]];
     const [, name, value = ''] = /^(\w+)\+?=(.*)$/s.exec(token.text) ?? [];
-    if (name !== undefined) {
+    const isProgram = token.inner.length > 0 && token.inner.every((one) => findsProgram.test(one));
+    if (name !== undefined && !isProgram) {
       count(name);
       const isOwn = [last, next].every((one) => one === undefined || one === ';');
       if (isOwn && !isBranched && /\w/.test(value)) found.add(name);
     }
     if (setsNext.test(wordText(last) ?? '')) count(token.text);
+    if (setters.test(token.text)) for (const word of argumentsAfter(tokens, index)) count(word);
     if (token.text !== 'for' || typeof next !== 'object') continue;
     const rest = tokens.slice(index + 3, index + 3 + maxValues);
     const end = rest.findIndex((one) => typeof one === 'string');
@@ -56,11 +69,21 @@ function knownVariables(tokens: readonly Token[]): ReadonlySet<string> {
     const isKnown = isWhole && list.length > 0 && list.every(({ text }) => !isWhollyUnknown(text));
     if (wordText(tokens[index + 2]) === 'in' && isKnown) found.add(next.text);
   }
-  return new Set([...found].filter((name) => counts.get(name) === 1));
+  const known = new Set([...found].filter((name) => counts.get(name) === 1));
+  return { known, set: new Set(counts.keys()) };
 }
 
+/** Returns the words of the same command after a word. */
+function argumentsAfter(tokens: readonly Token[], at: number): readonly string[] {
+  const rest = tokens.slice(at + 1, at + 1 + maxValues);
+  const end = rest.findIndex((token) => typeof token === 'string');
+  return rest.slice(0, end === -1 ? undefined : end).flatMap((token) => wordText(token) ?? []);
+}
+
+/** Commands whose arguments can be names of variables that they set. */
+const setters = /^(?:read|printf|mapfile|readarray|getopts|local|declare|typeset|export)$/;
 const branches = /^(?:if|case|while|until|select)$/;
-const setsNext = /^(?:read|for|select|local|mapfile|unset)$/;
+const setsNext = /^(?:for|select|unset)$/;
 
 const wordText = (token: Token | undefined): string | undefined =>
   typeof token === 'object' ? token.text : undefined;
@@ -106,7 +129,7 @@ const before = /^(?:if|then|elif|else|while|until|do|!|\{|time|builtin|command|e
 /** Options whose value is the next word. */
 const valuedOfShells = /^(?:[-+][oO]|--(?:rcfile|init-file))$/;
 const valuedOfOthers =
-  /^(?:-[rILlWXMfFvC]|--(?:require|import|loader|file|makefile|env-file|experimental-loader))$/;
+  /^(?:-[rILlWXMfFv]|--(?:require|import|loader|file|makefile|env-file|experimental-loader))$/;
 /** Options whose value is a program text. The other words are then its arguments. */
 const inline = /^(?:-[a-zA-Z]*[ceEp]|--eval|--print)$/;
 /** Programs that get their program text from the first word, unless the option `-f` names a file. */
@@ -122,24 +145,57 @@ function checksOnly(program: string, option: string): boolean {
 /** Words between an interpreter and its script. */
 const subcommands = /^(?:-|run|watch|test)$/;
 /** Matches a command that prints the path of a program. */
-const findsProgram = /^\s*(?:which|command\s+-v|type\s+-p)\s+[\w.-]+\s*(?:2?>\s*\/dev\/null\s*)?$/;
+const findsProgram =
+  /^(?:(?:^|\|\|)\s*(?:(?:which|command\s+-v|type\s+-p)\s+[\w.-]+|echo\s+[\w-]+)\s*(?:2?>\s*\/dev\/null\s*)?)+$/;
+/** Programs that start the program of their arguments. */
+const wrappers =
+  /^(?:.*\/)?(?:env|nohup|timeout|nice|ionice|setsid|stdbuf|chronic|sudo|doas|busybox)$/;
+/** Words between a wrapper and the program: options, numbers, durations and variables. */
+const ofWrappers = /^(?:-.*|[\d.]+[smhd]?|\w+=.*)$/s;
+/** Commands of the shell whose arguments are command lines. */
+const runsText = /^(?:eval|trap)$/;
+
+interface Judge {
+  readonly isUnclear: (word: Word) => boolean;
+  /** Like `isUnclear`, for a word in the place of a program. */
+  readonly isUnclearProgram: (word: Word) => boolean;
+  readonly depth: number;
+}
+
+/** Returns the word that names the program of a command. */
+function programOf(words: readonly Word[]): Word | undefined {
+  let isWrapped = false;
+  for (const word of words) {
+    if (wrappers.test(word.text)) isWrapped = true;
+    else if (!(isWrapped ? ofWrappers : before).test(word.text)) return word;
+  }
+  return undefined;
+}
 
 function startsUnclear(
   { words, input }: Command,
   readsUnclear: boolean,
-  isUnclear: (word: Word) => boolean,
-  depth: number,
+  { isUnclear, isUnclearProgram, depth }: Judge,
 ): boolean {
-  const first = words.find(({ text }) => !before.test(text));
+  if (words.every(({ text }) => before.test(text))) return false;
+  const first = programOf(words);
   if (first === undefined) return false;
+  if (runsText.test(first.text)) {
+    const texts = words.slice(words.indexOf(first) + 1);
+    const line = texts.map(({ text }) => text).join(' ');
+    return texts.some(isUnclear) || hasUnclearScript(line, depth + 1);
+  }
   const isSource = /^(?:\.|source)$/.test(first.text);
   const at = words.findIndex(
     (word) =>
       (isSource && word === first) || shells.test(word.text) || interpreters.test(word.text),
   );
   // A substitution in the place of a program can be the name of any script.
-  if (at < 0) return isUnclear(first) && first.inner.some((text) => !findsProgram.test(text));
+  if (at < 0) return isUnclearProgram(first);
   const program = words[at]?.text ?? '';
+  // Other commands of go, such as `go test`, start no program that their arguments name.
+  if (/(?:^|\/)go$/.test(program) && !words.some(({ text }) => /^(?:run|tool)$/.test(text)))
+    return false;
   const isShell = shells.test(program);
   const valued = isShell ? valuedOfShells : valuedOfOthers;
   let isEnded = false;
