@@ -19,6 +19,7 @@ import { isBelow, isInside } from '../workspace/match-path.ts';
 import { pathFollower } from '../workspace/real-form.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
+import { unguardedPlaces } from './later-git-places.ts';
 import { keyPlaces } from './places/key-places.ts';
 import {
   diskPlaceOf,
@@ -249,6 +250,9 @@ class Bubblewrap implements Sandbox {
       const watch = { root, network, changesGit, refusesNew, mayHaveChanged, ...searches };
       const { harmless, earlier } = shared;
       const before = earlier && { ...earlier, earlier, harmless };
+      // A command that may change git changes it itself.
+      const later = canChange && !changesGit && shared.later.watch();
+      if (later) opened.push(() => later.finish());
       const created = canChange && before && watchRepositories({ ...watch, ...before });
       if (created) opened.push(() => created.stop());
       const first = openFirstProcess(home.folder);
@@ -259,6 +263,7 @@ class Bubblewrap implements Sandbox {
         const notes = [...shared.left.splice(0), ...(isGone ? [] : [stillRuns])];
         try {
           notes.push(...names.finish());
+          if (later) notes.push(...later.finish());
           if (isGone) forgetNote();
         } finally {
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
@@ -271,7 +276,9 @@ class Bubblewrap implements Sandbox {
         }
         return notes;
       };
-      const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
+      const blocked = AbortSignal.any(
+        [names, later, created].flatMap((one) => (one ? [one.blocked] : [])),
+      );
       const program = this.#program;
       await harmless;
       if (created) {
@@ -346,6 +353,8 @@ class Bubblewrap implements Sandbox {
   ): SharedPlan {
     const running = this.#plans.get(root);
     if (running !== undefined) {
+      const later = running.later.find();
+      if (later.length > 0) throw unguardedPlaces(root, later);
       running.users++;
       return running;
     }

@@ -1,25 +1,15 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import { IndexReader } from '../git/index-reader.ts';
 import { bareNames } from '../git/repositories/read-folder.ts';
 import {
   type FoundRepository,
   maxRepositories,
-  type RepositorySearch,
+  RepositorySearch,
   tooManyRepositories,
 } from '../git/repositories/repository-search.ts';
-import {
-  placesInSettings,
-  userConfigFiles,
-  worktreesOf,
-} from '../git/repositories/settings-places.ts';
-import {
-  alternatesOf,
-  gitFolderOf,
-  readCommonFolder,
-  readGitFolder,
-} from '../git/repositories/submodules.ts';
+import { placesInSettings, userConfigFiles } from '../git/repositories/settings-places.ts';
+import { alternatesOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
 import { atRealEntry } from '../workspace/folder.ts';
 import { isBelow, isInside } from '../workspace/match-path.ts';
 import { entryOf } from '../workspace/real-form.ts';
@@ -37,14 +27,16 @@ import { entryOf } from '../workspace/real-form.ts';
  */
 export function gitPlaces(
   root: string,
-  repositories: RepositorySearch,
-  { creates = false, packages = [] }: PlaceOptions = {},
+  repositories: RepositorySearch | readonly FoundRepository[],
+  { creates = false, packages = [], onRead = () => {} }: PlaceOptions = {},
 ): GitPlaces {
   const found = new Set<string>();
+  const named = new Set<string>();
   const pinned = new Set<string>();
   const folders = new Set<string>();
   const programs = new Set<string>();
-  const search = { root, found, pinned, programs, folders, creates, seen: new Set<string>() };
+  const seen = new Set<string>();
+  const search = { root, found, named, pinned, programs, folders, creates, onRead, seen };
   const git = join(root, '.git');
   // If the workspace has a HEAD, git may treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
@@ -58,15 +50,16 @@ export function gitPlaces(
     if (isOwn(join(folder, '.git'), root)) addWorktree(folder, search);
     if (isOwn(join(folder, 'HEAD'), root)) addRepository(folder, folder, search);
   }
-  const searched = repositories.find(root);
+  const searched =
+    repositories instanceof RepositorySearch ? repositories.find(root) : repositories;
   const isNew = ({ folder }: FoundRepository) => !searched.some((one) => one.folder === folder);
   const below = [...searched, ...packages.filter(isNew)];
   for (const { folder, isBare, hasGit } of below) {
     if (isBare) addBare(folder, search);
     if (hasGit) addWorktree(folder, search);
   }
-  const guarded = [...found];
-  return { guarded, pinned: [...pinned], programs: [...programs], folders: [...folders], below };
+  const places = { guarded: [...found, ...named], pinned: [...pinned], programs: [...programs] };
+  return { ...places, named: [...named, ...programs], folders: [...folders], below };
 }
 
 interface PlaceOptions {
@@ -77,42 +70,8 @@ interface PlaceOptions {
   readonly creates?: boolean | undefined;
   /** The repositories in `node_modules` folders. Default: none. */
   readonly packages?: readonly FoundRepository[] | undefined;
-}
-
-/** Maximum number of submodules without a repository that the sandbox can guard. */
-const maxEmpty = 500;
-
-/** Reads the indexes of repositories above a workspace. No command can change them, so nothing is read twice. */
-const indexesAbove = new IndexReader();
-
-/**
- * Returns the places of submodules that are not checked out. Git enters such a folder by itself, for example for
- * `git status` in the folder above. A command could create a repository there, and remove it before the next check. So
- * the whole folder is guarded, also if it contains files.
- */
-export function emptySubmodules(
-  root: string,
-  repositories: RepositorySearch,
-  below: readonly FoundRepository[],
-): readonly string[] {
-  repositories.startCheck();
-  indexesAbove.startCheck();
-  const above = foldersAbove(root).filter((folder) => isOwn(join(folder, '.git'), root));
-  const inside = [root, ...below.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)];
-  const paths = [...above, ...inside].flatMap((worktree) => {
-    const git = gitFolderOf(worktree);
-    if (git === undefined) return [];
-    const isAbove = !isInside(root, worktree);
-    const { submodules = [] } = isAbove ? indexesAbove.read(git) : repositories.readIndex(git);
-    if (submodules.length === 0) return [];
-    return worktreesOf(git, worktree).flatMap((at) => submodules.map((name) => join(at, name)));
-  });
-  const places = [...new Set(paths)]
-    .filter((path) => isBelow(root, path) && entryOf(join(path, '.git')) === undefined)
-    .map((path) => (entryOf(path)?.isDirectory() === true ? path : join(path, '.git')));
-  if (places.length <= maxEmpty) return places;
-  const message = `Cannot protect the submodules in ${root}: more than ${maxEmpty} of them are not checked out. Check them out, or work in a folder below`;
-  throw new SandboxError('cannot_confine', message, { path: root });
+  /** Gets each file with settings, and each folder with hooks, immediately before it is read. Default: nothing. */
+  readonly onRead?: ((path: string) => void) | undefined;
 }
 
 /**
@@ -131,6 +90,8 @@ export const otherSettings: readonly string[] = [
 export interface GitPlaces {
   /** The paths that no command may change or create. */
   readonly guarded: readonly string[];
+  /** The places in `guarded` and `programs` to which settings and links lead. */
+  readonly named: readonly string[];
   /**
    * The programs that the settings name, and their files. No command may change them. They may have several hard links,
    * because package managers create hard links.
@@ -151,12 +112,13 @@ export interface GitPlaces {
  * True if git would use a repository with this owner. Git refuses a repository of a different user, because
  * any user can create one in a shared folder such as `/tmp`.
  */
-function isOwn(path: string, root: string): boolean {
+export function isOwn(path: string, root: string): boolean {
   const entry = entryOf(path);
   return entry !== undefined && [process.getuid?.(), 0, entryOf(root)?.uid].includes(entry.uid);
 }
 
-function foldersAbove(path: string): readonly string[] {
+/** Returns the folders above a path. The nearest is first. */
+export function foldersAbove(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...foldersAbove(parent)];
 }
@@ -167,7 +129,10 @@ interface Search {
   readonly pinned: Set<string>;
   readonly programs: Set<string>;
   readonly found: Set<string>;
+  /** The places to which settings and links lead. */
+  readonly named: Set<string>;
   readonly folders: Set<string>;
+  readonly onRead: (path: string) => void;
   readonly seen: Set<string>;
 }
 
@@ -214,7 +179,7 @@ function addBare(folder: string, search: Search): void {
 }
 
 function addRepository(git: string, worktree: string, search: Search): void {
-  const { root, found, folders, seen } = search;
+  const { root, found, named, folders, onRead, seen } = search;
   // A repository can have several worktrees, and its settings name hooks relative to each of them.
   const key = `${git}\0${worktree}`;
   if (seen.has(key)) return;
@@ -239,7 +204,8 @@ function addRepository(git: string, worktree: string, search: Search): void {
       createFolder(at(name));
     found.add(at(name));
   }
-  addLinks(at('hooks'), found);
+  onRead(at('hooks'));
+  addLinks(at('hooks'), named);
   // `remotes` and `branches` are old places for remotes. If a remote is a folder, `git push` runs the hooks
   // of that folder.
   for (const name of ['config', 'config.worktree', 'commondir', 'remotes', 'branches'])
@@ -248,12 +214,23 @@ function addRepository(git: string, worktree: string, search: Search): void {
   for (const name of ['rebase-merge', 'rebase-apply'])
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   const files = [at('config'), at('config.worktree'), ...userConfigFiles(process.env)];
-  const { hooks, included, programs } = placesInSettings(files, [worktree, git], root);
+  const places = placesInSettings(files, [worktree, git], root, onRead);
+  const { hooks, included, programs, links, unclear } = places;
+  const [unclearSetting] = unclear;
+  if (unclearSetting !== undefined) throw unclearPlace(git, unclearSetting);
   const ofRoot = [...hooks].find((folder) => isInside(folder, root));
   if (ofRoot !== undefined) throw insideHooks(root, ofRoot);
-  for (const place of [...hooks, ...included]) found.add(place);
+  for (const place of [...hooks, ...included, ...links]) named.add(place);
   for (const place of programs) search.programs.add(place);
-  for (const folder of hooks) addLinks(folder, found);
+  for (const folder of hooks) {
+    onRead(folder);
+    addLinks(folder, named);
+  }
+}
+
+function unclearPlace(git: string, path: string): SandboxError {
+  const message = `Cannot protect the repository ${git}: its settings name ${path}, and Millrace cannot find this place. Replace it by an absolute path, or switch the sandbox off`;
+  return new SandboxError('cannot_confine', message, { path: git });
 }
 
 function insideHooks(root: string, hooks: string): SandboxError {

@@ -20,6 +20,10 @@ describe.for(sandboxUsers)('as %s', (user) => {
   test.for([
     ['[filter "nb"]\n\tclean = ./tools/run\n', 'tools/run', 'tools'],
     ['[core]\n\tfsmonitor = tools/run\n', 'tools/run', 'tools'],
+    ['[gc]\n\trecentObjectsHook = tools/run\n', 'tools/run', 'tools'],
+    ['[filter "nb"]\n\tclean = sed -nftools/run\n', 'tools/run', 'tools'],
+    ['[alias]\n\tb = !git bisect run sh tools/inner/run\n', 'tools/inner/run', 'tools'],
+    ['[alias]\n\tb = !cd tools && git bisect run sh run\n', 'tools/run', 'tools'],
     ['[diff "x"]\n\ttextconv = python3 tools/inner/run\n', 'tools/inner/run', 'tools'],
     [
       '[filter "nb"]\n\tclean = "\\"$PWD/.venv/bin/run\\" -m nbstripout"\n',

@@ -12,7 +12,8 @@ import {
   type PathFollower,
   pathFollower,
 } from '../workspace/real-form.ts';
-import { emptySubmodules, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
+import { type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
+import { emptySubmodules, LaterPlaces, ReadPlaces } from './later-git-places.ts';
 import { currentMounts, secondPlaces } from './places/mount-table.ts';
 
 /**
@@ -63,6 +64,8 @@ export interface GuardPlan {
   readonly repositories: readonly FoundRepository[];
   /** See `GitPlaces.folders` and `emptySubmodules`. Most commands must not change these places. */
   readonly gitFolders: readonly string[];
+  /** Finds places of git that the plan does not guard, because they appeared later. */
+  readonly later: LaterPlaces;
 }
 
 /** Options of `planGuards`. */
@@ -96,7 +99,11 @@ export interface PlanOptions {
 export function planGuards(options: PlanOptions): GuardPlan {
   const { root, canChange, repositories, packages, writable, keys, startUp, hide } = options;
   const planner = new Planner(writable, { follow: options.follow });
-  const ofGit = canChange ? gitPlaces(root, repositories, { creates: true, packages }) : noPlaces;
+  const read = new ReadPlaces();
+  const onRead = (path: string) => read.add(path);
+  const ofGit = canChange
+    ? gitPlaces(root, repositories, { creates: true, packages, onRead })
+    : noPlaces;
   const protect = [...(canChange ? otherSettings : []), ...options.protect].map((path) =>
     resolve(root, path),
   );
@@ -105,15 +112,17 @@ export function planGuards(options: PlanOptions): GuardPlan {
     const all = [...paths, ...secondPlaces(paths, writable, mounts)];
     for (const path of all) planner.guard(path, as);
   };
-  guardAll([...options.programs, ...ofGit.programs], 'program');
+  guardAll(options.programs, 'program');
+  guardAll(ofGit.programs, 'git program');
   const isInOther = (path: string) => writable.some((folder) => isBelow(folder, path));
   guardAll([...ofGit.pinned, ...options.nested.filter(isInOther)], 'pinned');
   guardAll([...ofGit.guarded, ...startUp], 'read-only');
   guardAll(protect, 'settings');
   guardAll([...keys, ...hide], 'hidden');
-  const empty = canChange ? emptySubmodules(root, repositories, ofGit.below) : [];
+  const empty = canChange ? emptySubmodules(root, repositories, ofGit.below, onRead) : [];
   const gitFolders = [...ofGit.folders, ...empty];
-  return { ...planner.plan(), repositories: ofGit.below, gitFolders };
+  const later = new LaterPlaces({ root, writable, places: ofGit, empty, read });
+  return { ...planner.plan(), repositories: ofGit.below, gitFolders, later };
 }
 
 interface PlanExtension extends Pick<PlanOptions, 'root' | 'writable' | 'protect'> {
@@ -177,7 +186,9 @@ function appearedPlaces({ guarded }: GuardPlan, places: readonly string[]): read
   });
 }
 
-const noPlaces: GitPlaces = { guarded: [], pinned: [], programs: [], folders: [], below: [] };
+const noPlaces: GitPlaces = {
+  ...{ guarded: [], named: [], pinned: [], programs: [], folders: [], below: [] },
+};
 
 interface PlannerOptions {
   /** The plan to extend. Default: an empty plan. */
@@ -305,7 +316,7 @@ class Planner {
       this.#guarded.set(path, { path, guard, isFolder });
   }
 
-  plan(): Omit<GuardPlan, 'repositories' | 'gitFolders'> {
+  plan(): Omit<GuardPlan, 'repositories' | 'gitFolders' | 'later'> {
     const all = [...this.#guarded.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
     const isCovered = (path: string, by: GuardedPath['guard']) => {
       for (let at = dirname(path); dirname(at) !== at; at = dirname(at)) {
@@ -342,7 +353,14 @@ class Planner {
 }
 
 /** The reason why a path is guarded. */
-type GuardReason = 'read-only' | 'git' | 'program' | 'settings' | 'pinned' | 'hidden';
+type GuardReason =
+  | 'read-only'
+  | 'git'
+  | 'git program'
+  | 'program'
+  | 'settings'
+  | 'pinned'
+  | 'hidden';
 
 interface GuardKind {
   readonly guard: GuardedPath['guard'];
@@ -359,6 +377,8 @@ const guards: Readonly<Record<GuardReason, GuardKind>> = {
   // The user may edit settings while a command runs. The command can change the new file before it is stopped,
   // so the sandbox keeps the new file under another name.
   settings: { guard: 'read-only', kept: 'read-only', checksLinks: true },
+  // The git of the user runs these programs, so the sandbox restores them. Package managers create hard links to them.
+  'git program': { guard: 'read-only', kept: 'read-only', checksLinks: false },
   // The user may update programs while a command runs, so the sandbox does not restore them.
   program: { guard: 'read-only', kept: 'pinned', checksLinks: false },
   pinned: { guard: 'pinned', kept: 'pinned', checksLinks: false },
@@ -395,11 +415,14 @@ function linksBelow(path: string, entry: Stats, as: GuardReason): readonly strin
       if (found.isSymbolicLink()) links.push(at);
       else if (found.isDirectory()) found.name !== uncheckedName && folders.push(at);
       // Git only adds texts to its logs, and a repository can have very many.
-      else if (found.isFile() && !(as === 'git' && folder.includes('/logs/')))
+      else if (found.isFile() && !(as === 'git' && logs.test(at.slice(path.length))))
         checkHardLinks(at, entryOf(at));
     }
   return links;
 }
+
+/** Matches paths in the logs of a git folder, of its linked worktrees, and of its submodules. */
+const logs = /^(?:\/modules\/[^/]+)*(?:\/worktrees\/[^/]+)?\/logs\//;
 
 function entriesIn(folder: string): readonly Dirent[] {
   try {

@@ -6,6 +6,7 @@ import { permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { readProtection } from '../permissions/protected-paths.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { moveAway } from '../workspace/kept-names.ts';
 import { findDeniedPaths } from './hidden-paths.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
@@ -56,6 +57,23 @@ test('18.534: attack: a repository whose files are not listed contains a denied 
   rmSync(join(root, 'app/.git'), { recursive: true });
   symlinkSync('elsewhere', join(root, 'app/.git'));
   expect(await gapIn(root)).toBe('the repository in app cannot be checked for denied files');
+});
+
+test('18.1789: attack: the sandbox has renamed a repository that contains a denied file', async () => {
+  const root = temporaryFolder();
+  repositoryIn(join(root, 'app'), { 'secret.txt': 'KEY' });
+  moveAway(join(root, 'app/.git'));
+  expect(await gapIn(root)).toContain('can contain versions of denied files');
+  const bare = temporaryFolder();
+  git(bare, 'init', '-q', '--bare', 'store.git');
+  mkdirSync(join(bare, 'store.git/objects/ab'));
+  expect(await gapIn(bare)).toContain('cannot be checked for denied files');
+  moveAway(join(bare, 'store.git/HEAD'));
+  expect(await gapIn(bare)).toContain('cannot be checked for denied files');
+  const other = temporaryFolder();
+  writeTree(other, { 'secret.txt': 'KEY', '.hg/store/x': '' });
+  moveAway(join(other, '.hg'));
+  expect(await gapIn(other)).toContain('can contain versions of denied files');
 });
 
 test('18.534: repositories without a denied file leave no gap', async () => {

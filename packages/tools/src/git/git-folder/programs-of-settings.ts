@@ -65,6 +65,7 @@ const commandSettings: ReadonlySet<string> = new Set(
   sequence.editor gpg.program gpg.defaultkeycommand credential.helper interactive.difffilter
   uploadpack.packobjectshook remote.uploadpack remote.receivepack trailer.command trailer.cmd tar.command
   hook.command sendemail.sendmailcmd sendemail.tocmd sendemail.cccmd sendemail.headercmd sendemail.smtpserver
+  gc.recentobjectshook instaweb.httpd instaweb.browser web.browser core.virtualfilesystem
   imap.tunnel lfs.path lfs.args lfs.clean lfs.smudge`.split(/\s+/),
 );
 
@@ -123,6 +124,10 @@ interface Word {
  */
 const withOwnCommands: ReadonlySet<string> = new Set(['git', 'git-lfs', 'gh', 'glab', 'echo']);
 
+/** Words of git before which a command can begin. */
+const beforeProgram =
+  /^(?:run|foreach|--exec|-x|--(?:tree|env|index|msg|commit|tag-name|parent)-filter)$/;
+
 /** Words of the shell before which a command can begin. */
 const shellWords: ReadonlySet<string> = new Set(
   '{ } ! if then elif else while until do exec command env'.split(' '),
@@ -146,6 +151,8 @@ function wordsOf(line: string, depth = 0): readonly Word[] {
     const isHarmless = program !== undefined && withOwnCommands.has(program);
     words.push({ text, role: isFirst ? 'program' : isHarmless ? 'harmless' : 'argument' });
     if (isFirst) program = basename(text);
+    // The next word is a program, as in `git bisect run ./check`.
+    if (program === 'git' && beforeProgram.test(text)) program = undefined;
     if (depth < maxDepth && /[\s;&|()`]/.test(text)) words.push(...wordsOf(text, depth + 1));
     text = undefined;
   };
@@ -178,7 +185,9 @@ function pathsInWord({ text, role }: Word): readonly NamedPath[] {
   const parts = [text, ...(/[=:,]/.test(text) ? text.split(/[=:,]/, maxParts) : [])];
   const paths = parts.flatMap((part) => {
     const plain = inHome(part.replace(/^[!@]+/, ''));
-    if (!/[$*`]/.test(plain)) return [plain];
+    // The value of a short option can follow without a space, as in `-ftools/run`.
+    if (!/[$*`]/.test(plain))
+      return /^-[a-zA-Z]+\w/.test(plain) ? [plain, ...endsOf(plain)] : [plain];
     // The start of the path is not known, so each of its ends counts.
     const names = plain.split('/').slice(-maxParts);
     return names.map((_, index) => names.slice(index).join('/'));
@@ -189,6 +198,13 @@ function pathsInWord({ text, role }: Word): readonly NamedPath[] {
         !/^-[^=/]*$/.test(path) && /[^./]/.test(path) && (role !== 'harmless' || /[/=]/.test(text)),
     )
     .map((path) => ({ path, isProgram: role === 'program' }));
+}
+
+/** Maximum number of letters of short options in one word. */
+const maxLetters = 4;
+
+function endsOf(word: string): readonly string[] {
+  return Array.from({ length: maxLetters }, (_, letters) => word.slice(letters + 2));
 }
 
 interface FoundPlaces {

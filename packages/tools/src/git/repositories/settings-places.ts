@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { followLinks } from '../../workspace/real-form.ts';
 import { programsOfSettings } from '../git-folder/programs-of-settings.ts';
 import { type GitSetting, readGitSettings } from '../read-git-settings.ts';
 
@@ -12,6 +13,10 @@ export interface SettingsPlaces {
   readonly included: ReadonlySet<string>;
   /** The files that git runs or passes to a program (see `programsOfSettings`). Empty without a root. */
   readonly programs: ReadonlySet<string>;
+  /** The links on the way to hooks and included files. */
+  readonly links: ReadonlySet<string>;
+  /** Paths of hooks and files that start with `~user` or `%(prefix)`. They can lead to any place. */
+  readonly unclear: readonly string[];
 }
 
 /** Maximum number of files with settings to read. */
@@ -20,43 +25,54 @@ const maxFiles = 50;
 /**
  * Returns the places to which the settings of a repository refer. Git runs most hooks in the worktree, but the hooks
  * of `git push` in the git folder. A relative path therefore refers to both folders. The root is the real path of the
- * workspace.
+ * workspace. `onRead` gets each file immediately before it is read.
  */
 export function placesInSettings(
   files: readonly string[],
   [worktree, git]: readonly [worktree: string, git: string],
   root?: string,
+  onRead: (file: string) => void = () => {},
 ): SettingsPlaces {
   const home = homedir();
   const folders = new Set([worktree, git]);
   const hookPaths = new Set<string>();
   const included = new Set<string>();
+  const links = new Set<string>();
+  const unclear: string[] = [];
   const all = new Set(files);
   const settings: GitSetting[] = [];
   let left = maxFiles;
   for (const file of all) {
     if (left-- === 0) break;
+    onRead(file);
     for (const setting of readGitSettings(contentOf(file) ?? '')) {
       const { section, key, value } = setting;
       settings.push(setting);
       // A repository can have its worktree in a different folder.
       if (section === 'core' && key === 'worktree') folders.add(resolve(git, value));
       const path = value.replace(/^~(?=\/|$)/, home);
-      // `~user/` and `%(prefix)/` are outside the workspace.
-      if (path === '' || /^[~%]/.test(path)) continue;
-      if (section === 'core' && key === 'hookspath') hookPaths.add(path);
-      if ((section === 'include' || section === 'includeif') && key === 'path') {
-        included.add(resolve(dirname(file), path));
-        all.add(resolve(dirname(file), path));
-      }
+      const isHooks = section === 'core' && key === 'hookspath';
+      const isFile = (section === 'include' || section === 'includeif') && key === 'path';
+      if (path === '' || !(isHooks || isFile)) continue;
+      if (/^~|^%\(prefix\)/.test(path)) unclear.push(path);
+      else if (isHooks) hookPaths.add(path);
+      else for (const place of placesOf(dirname(file), path, links)) included.add(place);
     }
+    for (const place of included) all.add(place);
   }
   const hooks = [...folders].flatMap((folder) =>
-    [...hookPaths].map((path) => resolve(folder, path)),
+    [...hookPaths].flatMap((path) => [...placesOf(folder, path, links)]),
   );
   const programs =
     root === undefined ? new Set<string>() : programsOfSettings(settings, folders, root);
-  return { hooks: new Set(hooks.map(withoutHelpers)), included, programs };
+  return { hooks: new Set(hooks.map(withoutHelpers)), included, programs, links, unclear };
+}
+
+/** Returns a path by its text alone, and as the kernel follows it. Adds the links on the way. */
+function placesOf(folder: string, path: string, links: Set<string>): ReadonlySet<string> {
+  const followed = followLinks(folder, [path]);
+  for (const link of followed.links) links.add(link);
+  return new Set([resolve(folder, path), resolve(followed.real)]);
 }
 
 /** Returns the worktree of a git folder, and further worktrees that its settings name. */

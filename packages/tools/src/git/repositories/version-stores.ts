@@ -2,9 +2,10 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PermissionPolicy } from '../../permissions/permission-policy.ts';
 import { isVersionStore } from '../../permissions/read-only/secret-names.ts';
+import { isCutName, isKeptName, withOldNames } from '../../workspace/kept-names.ts';
 import { lexicalPath } from '../../workspace/match-path.ts';
 import { trackedPaths } from '../index-reader.ts';
-import { repositoryKinds } from './read-folder.ts';
+import { isPartOfRepository, repositoryKinds } from './read-folder.ts';
 import { commonFolderOf, gitFolderOf } from './submodules.ts';
 
 /** Maximum number of stores to check, because each check reads an index. */
@@ -31,6 +32,15 @@ export class VersionStores {
     if (hasGit) this.#worktrees.push(folder);
     if (isBare) this.#gitFolders.push(folder);
     for (const name of names) if (isVersionStore(name)) this.#others.push(join(folder, name));
+    for (const name of all.filter(isKeptName)) this.#addRenamed(folder, name);
+  }
+
+  /** Adds an entry that the sandbox has renamed. Its content is still there. */
+  #addRenamed(folder: string, name: string): void {
+    const old = withOldNames(name);
+    if (isCutName(name) || old === '.git' || isVersionStore(old))
+      this.#others.push(join(folder, name));
+    else if (isPartOfRepository(old)) this.#gitFolders.push(folder);
   }
 
   /** Returns the reason why a command may read a denied path from a store. Returns undefined if there is none. */
