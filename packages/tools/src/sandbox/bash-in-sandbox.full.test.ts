@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import type { SandboxOptions } from '../contract/sandbox.ts';
 import { findRepositoryRisk } from '../git/repository-risk.ts';
 import { bashTool } from '../shell/bash-tool.ts';
@@ -184,4 +185,19 @@ test.for([
   { writable: ['/'] },
 ])('wrong options are refused: %j', (options) =>
   expect(findSandbox(options as SandboxOptions)).rejects.toThrow(AgentError),
+);
+
+test.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'a system whose /proc shows another namespace has no sandbox, and says so at once',
+  () => {
+    const program = bundledProgram(
+      new URL('../testing/sandbox/sandboxed-agent.ts', import.meta.url),
+    );
+    const input = JSON.stringify({ root: temporaryFolder(), input: { command: 'true' } });
+    const args = ['--pid', '--fork', process.execPath, program];
+    const env = { ...process.env, NODE_OPTIONS: '' };
+    const { stdout } = spawnSync('unshare', args, { input, env, encoding: 'utf8' });
+    expect(stdout).toContain('/proc does not show the processes of this container');
+    expect(stdout).toContain('mount -t proc proc /proc');
+  },
 );

@@ -39,7 +39,7 @@ import {
   type RunningNote,
   type UnfinishedCommands,
 } from './private/unfinished-commands.ts';
-import { adviceForLate, probeSandbox, testName } from './probe-sandbox.ts';
+import { adviceForLate, probeSandbox, procProblem, testName } from './probe-sandbox.ts';
 import {
   extendPlan,
   type GuardPlan,
@@ -79,7 +79,8 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
   const { tested, workspace } = options;
-  const unprotected = workspace === undefined ? undefined : workspaceProblem(workspace);
+  const unprotected =
+    procProblem() ?? (workspace === undefined ? undefined : workspaceProblem(workspace));
   if (unprotected !== undefined) {
     const { reason, advice } = unprotected;
     return { sandbox: undefined, problem: 'failed', reason, advice };

@@ -48,6 +48,20 @@ export async function probeSandbox(
   }
 }
 
+/**
+ * Returns a problem if `/proc` shows the processes of another namespace, as in a container without a `/proc` of its own.
+ * The sandbox finds its processes there.
+ */
+export function procProblem(): { readonly reason: string; readonly advice: string } | undefined {
+  try {
+    if (readlinkSync('/proc/self') === String(process.pid)) return undefined;
+  } catch {
+    // There is no /proc.
+  }
+  const reason = 'bubblewrap cannot run: /proc does not show the processes of this container';
+  return { reason, advice: 'Mount it again: mount -t proc proc /proc' };
+}
+
 /** What the user can do about a sandbox that did not end in time. */
 export const adviceForLate = 'Try again when the machine is less busy';
 
