@@ -371,6 +371,7 @@ class Bubblewrap implements Sandbox {
     const left = namesLeft(root, unfinished);
     const guards = planGuards({
       ...{ ...folders, ...places, nested, canChange, repositories, packages, follow },
+      isUnfinished: (unfinished?.seen ?? []).length > 0,
     });
     const hidden = [...places.keys, ...hide].filter(
       (path) => !folders.writable.some((folder) => isInside(folder, path)),

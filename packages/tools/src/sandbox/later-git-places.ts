@@ -24,7 +24,7 @@ export function emptySubmodules(
   root: string,
   indexes: Pick<RepositorySearch, 'startCheck' | 'readIndex'>,
   below: readonly FoundRepository[],
-  onRead: (path: string) => void = () => {},
+  { onRead = () => {}, acceptsUnreadable = false }: EmptyOptions = {},
 ): readonly string[] {
   indexes.startCheck();
   indexesAbove.startCheck();
@@ -36,8 +36,8 @@ export function emptySubmodules(
     onRead(join(git, 'index'));
     const isAbove = !isInside(root, worktree);
     const { submodules } = isAbove ? indexesAbove.read(git) : indexes.readIndex(git);
-    if (submodules === undefined) throw unreadableIndex(root, git);
-    if (submodules.length === 0) return [];
+    if (submodules === undefined && !acceptsUnreadable) throw unreadableIndex(root, git);
+    if (submodules === undefined || submodules.length === 0) return [];
     return worktreesOf(git, worktree).flatMap((at) => submodules.map((name) => join(at, name)));
   });
   const places = [...new Set(paths)]
@@ -48,8 +48,15 @@ export function emptySubmodules(
   throw new SandboxError('cannot_confine', message, { path: root });
 }
 
+interface EmptyOptions {
+  /** Gets each index immediately before it is read. Default: nothing. */
+  readonly onRead?: ((path: string) => void) | undefined;
+  /** If true, an index that cannot be read has no submodules. Default: false. */
+  readonly acceptsUnreadable?: boolean | undefined;
+}
+
 function unreadableIndex(root: string, git: string): SandboxError {
-  const message = `Cannot protect the submodules in ${root}: the index in ${git} cannot be read. Run git status, or switch the sandbox off`;
+  const message = `Cannot protect the submodules in ${root}: the index in ${git} cannot be read. It is damaged, locked or too large. Run git status, or switch the sandbox off`;
   return new SandboxError('cannot_confine', message, { path: git });
 }
 
@@ -133,7 +140,7 @@ export class LaterPlaces {
     const onRead = (path: string) => this.#read.add(path);
     try {
       const { named } = gitPlaces(root, places.below, { onRead });
-      const empty = emptySubmodules(root, new RepositorySearch(), places.below, onRead);
+      const empty = emptySubmodules(root, new RepositorySearch(), places.below, { onRead });
       return [...named, ...empty].filter(
         (path) => !this.#isKnown.has(path) && writable.some((folder) => isInside(folder, path)),
       );

@@ -88,6 +88,8 @@ export interface PlanOptions {
   readonly programs: readonly string[];
   /** Folders that commands must not replace if they are in another folder of `writable`. */
   readonly nested: readonly string[];
+  /** True if earlier commands were not checked. The check after this command renames their indexes. Default: false. */
+  readonly isUnfinished?: boolean | undefined;
   /** Follows the paths. It must be new, because it remembers folders. Default: a new function. */
   readonly follow?: PathFollower | undefined;
 }
@@ -119,7 +121,8 @@ export function planGuards(options: PlanOptions): GuardPlan {
   guardAll([...ofGit.guarded, ...startUp], 'read-only');
   guardAll(protect, 'settings');
   guardAll([...keys, ...hide], 'hidden');
-  const empty = canChange ? emptySubmodules(root, repositories, ofGit.below, onRead) : [];
+  const ofIndexes = { onRead, acceptsUnreadable: options.isUnfinished };
+  const empty = canChange ? emptySubmodules(root, repositories, ofGit.below, ofIndexes) : [];
   const gitFolders = [...ofGit.folders, ...empty];
   const later = new LaterPlaces({ root, writable, places: ofGit, empty, read });
   return { ...planner.plan(), repositories: ofGit.below, gitFolders, later };

@@ -186,7 +186,7 @@ const rebase = (git: string) =>
 const ofUser = [
   `git init -q .; ${commit} -m one; git init -q third; git init -q sub; git -C sub ${who} commit -q --allow-empty -m one`,
   `${rebase('.git')}; git init -q .git/mine; ln -s ../a .git/link; mkdir sub/.git/refs/x; git init -q sub/.git/refs/x`,
-  `echo damaged > .git/index`,
+  `git read-tree --empty`,
 ].join('; ');
 
 /** What a command creates, and the path that must not stay. */
@@ -217,6 +217,7 @@ test('18.1181: attack: a killed process leaves operations, indexes and links of 
   const { root, run, runAndKill, notes } = await placeFor(context);
   const at = (path: string) => join(root, path);
   execFileSync('sh', ['-c', ofUser], { cwd: root });
+  const index = readFileSync(at('.git/index'));
   await runAndKill(created.map(([, script]) => `(${script})`).join('; '));
   expect(created.filter(([, , path]) => !existsSync(at(path)) && !path.endsWith('x'))).toEqual([]);
   const text = await run('true');
@@ -225,7 +226,7 @@ test('18.1181: attack: a killed process leaves operations, indexes and links of 
   );
   expect(left, text).toEqual([]);
   expect(readFileSync(at('.git/rebase-merge/git-rebase-todo'), 'utf8')).toContain('exec');
-  expect(readFileSync(at('.git/index'), 'utf8')).toBe('damaged\n');
+  expect(readFileSync(at('.git/index')).equals(index)).toBe(true);
   expect(readdirSync(at('.git'))).toEqual(expect.arrayContaining(['link', 'mine', 'config']));
   expect(existsSync(at('sub/.git/refs/x/.git'))).toBe(true);
   expect(await run('echo again')).toBe('again');
