@@ -12,7 +12,7 @@ export interface FollowedPath {
 }
 
 /** A path after all its links were followed, and what is there. */
-export interface ReachedPath extends FollowedPath {
+interface ReachedPath extends FollowedPath {
   /** The entry at the real path. Undefined if it does not exist or cannot be read. */
   readonly entry: Stats | undefined;
 }
