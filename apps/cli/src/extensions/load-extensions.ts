@@ -11,7 +11,7 @@ import type {
   UntrustedExtensions,
 } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
-import { readPluginLayout } from '../plugins/plugin-layout.ts';
+import { type PluginLayout, readPluginLayout } from '../plugins/plugin-layout.ts';
 import { trustedPlugins } from '../plugins/plugin-store.ts';
 import { findAgentFiles } from './agent-files.ts';
 import { findExtensionModules } from './code/module-files.ts';
@@ -54,11 +54,7 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
   const plugins = await Promise.all(
-    (await trustedPlugins(env, warn)).map(async ({ folder, name }) => {
-      const plugin = await readPluginLayout(folder, name);
-      plugin.problems.forEach(warn);
-      return { folder, plugin, parent: root, origin: 'user', root, cwd } as const;
-    }),
+    (await trustedPlugins(env, warn)).map((one) => pluginPlace(one, { root, cwd }, warn)),
   );
   const user = await findAll(
     [...(await userPlaces(env, { root, cwd })), ...plugins],
@@ -118,6 +114,32 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
     },
     untrusted,
   };
+}
+
+/** What a session uses of a plugin. */
+export interface LoadedPlugin {
+  readonly layout: PluginLayout;
+  readonly found: Found;
+  /** A sentence about each part that is not used. */
+  readonly problems: readonly string[];
+}
+
+/** Finds what a session would use of a plugin. The question about a new plugin shows the result. */
+export async function loadPlugin(folder: string, name: string): Promise<LoadedPlugin> {
+  const problems: string[] = [];
+  const warn = (problem: string) => void problems.push(problem);
+  const place = await pluginPlace({ folder, name }, { root: folder, cwd: folder }, warn);
+  return { layout: place.plugin, found: await findAll([place], [], warn), problems };
+}
+
+async function pluginPlace(
+  { folder, name }: { readonly folder: string; readonly name: string },
+  { root, cwd }: At,
+  warn: (problem: string) => void,
+) {
+  const plugin = await readPluginLayout(folder, name);
+  plugin.problems.forEach(warn);
+  return { folder, plugin, parent: root, origin: 'user', root, cwd } as const;
 }
 
 const noTexts = { skills: [], commands: [], agents: [], instructions: [], modules: [] };

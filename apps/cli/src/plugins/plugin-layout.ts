@@ -32,7 +32,7 @@ interface PluginHooks {
 }
 
 /** The manifest of a plugin of Claude Code. Millrace ignores its other fields. */
-const manifestPath = '.claude-plugin/plugin.json';
+export const manifestPath = '.claude-plugin/plugin.json';
 
 const pathsSchema = z.union([z.string(), z.array(z.string())]).optional();
 const manifestSchema = z.looseObject({

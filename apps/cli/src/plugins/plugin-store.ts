@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync } from 'node:fs';
-import { lstat, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { commandHint } from '../args/command-hint.ts';
@@ -184,37 +193,49 @@ function tooLarge(folder: string): UsageError {
 }
 
 /** Returns a digest of the names and the content of files. */
-export function digestOf(files: readonly PluginFile[]): string {
+function digestOf(files: readonly PluginFile[]): string {
   const hash = createHash('sha256');
   for (const { path, bytes } of files)
     hash.update(JSON.stringify([path, bytes.length])).update(bytes);
   return hash.digest('hex');
 }
 
-/** Copies the files of a plugin into the folder of the user, and stores their digest. Replaces an earlier version. */
-export async function storePlugin(
-  env: Env,
-  plugin: Plugin,
-  files: readonly PluginFile[],
-): Promise<void> {
-  const folder = folderOf(env, plugin.name);
-  const draft = `${folder}.${process.pid}.new`;
-  makeFolder(dirname(folder));
-  await rm(draft, { recursive: true, force: true });
+/** A copy of the files of a plugin that no session uses yet. */
+export interface PluginDraft {
+  readonly folder: string;
+  /** Moves the copy to its place, and stores its digest. Replaces an earlier version. */
+  store(plugin: Omit<Plugin, 'digest'>): Promise<void>;
+  /** Removes the copy, unless it is stored. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Copies the files of a plugin into the folder of the user. The user sees what a session would load from this copy
+ * before it is stored.
+ */
+export async function draftPlugin(env: Env, files: readonly PluginFile[]): Promise<PluginDraft> {
+  const plugins = pluginsFolder(env);
+  makeFolder(plugins);
+  const folder = await realpath(await mkdtemp(join(plugins, '.new-')));
+  const remove = () => rm(folder, { recursive: true, force: true });
   try {
     for (const { path, bytes } of files) {
-      makeFolder(dirname(join(draft, path)));
+      makeFolder(dirname(join(folder, path)));
       // Scripts of hooks must be executable. Only the user has access.
-      await writeFile(join(draft, path), bytes, { mode: 0o700 });
+      await writeFile(join(folder, path), bytes, { mode: 0o700 });
     }
-    await rm(folder, { recursive: true, force: true });
-    await rename(draft, folder);
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
+    await remove();
     throw error;
   }
-  const others = (await readPlugins(env)).filter(({ name }) => name !== plugin.name);
-  await writePlugins(env, [...others, plugin]);
+  const store = async (plugin: Omit<Plugin, 'digest'>) => {
+    const { name } = plugin;
+    await rm(folderOf(env, name), { recursive: true, force: true });
+    await rename(folder, folderOf(env, name));
+    const others = (await readPlugins(env)).filter((one) => one.name !== name);
+    await writePlugins(env, [...others, { ...plugin, digest: digestOf(files) }]);
+  };
+  return { folder, store, remove };
 }
 
 /** Removes a plugin. Returns false if there is none with this name. */

@@ -1,6 +1,7 @@
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -238,4 +239,43 @@ test('18.355: attack: a project has a script with the name of a script of a plug
   expect(ran.toSorted()).toEqual([cwd, cwd, ...of('Flights'), ...of('Orders')].toSorted());
   // The trust in the plugins continues.
   expect((await load()).problems).toEqual([]);
+});
+
+test('18.1710: attack: the bytes of hooks.json hide its commands from the question, but not from a session', async () => {
+  const hooks = [{ type: 'command', command: 'touch /tmp/pwned' }];
+  const text = JSON.stringify({ hooks: { Stop: [{ hooks }] } });
+  for (const start of ['', '\ufeff', '\ufeff\ufeff', '\u00a0', 'x']) {
+    write('Orders/hooks.json', `${start}${text}`);
+    const question = await questionAbout('./Orders');
+    expect((await millrace('plugins', 'add', './Orders', '--yes')).code).toBe(0);
+    const { extensions } = await loadExtensions({ env, cwd: join(base, 'project'), config: {} });
+    const isRun = extensions.hooks.length > 0;
+    expect([start, question.includes('- Stop: touch /tmp/pwned')]).toEqual([start, isRun]);
+    expect(isRun).toBe(start === '' || start === '\ufeff');
+    const problem = '- The hooks of hooks.json are not used: the file is not a JSON object.';
+    expect(question.includes(problem)).toBe(!isRun);
+  }
+});
+
+test.each([
+  ['Extensions/evil.ts', 'extensions'],
+  ['exten\u017fions/evil.ts', 'extensions'],
+  ['HOOKS.JSON', 'hooks.json'],
+  ['hooks/Hooks.json', 'hooks.json'],
+  ['.Claude-plugin/plugin.json', '.claude-plugin'],
+  ['Skills/x/SKILL.md', 'skills'],
+])('18.1711: attack: a plugin has %s, which some file systems open as %s', async (path, known) => {
+  write(`Plain/${path}`, '{}');
+  write('Plain/skills/orders/SKILL.md', '---\nname: orders\ndescription: Orders\n---\nLook.');
+  const { code, stderr } = await millrace('plugins', 'add', './Plain', '--yes');
+  expect([code, stderr]).toEqual([2, expect.stringMatching(`treat its .* as ${known}. Rename it`)]);
+  expect((await load()).found).toEqual([]);
+});
+
+test('a question that the user refuses leaves no files, and the plugin from before stays', async () => {
+  await millrace('plugins', 'add', './Orders', '--yes');
+  write('Orders/commands/more.md', 'More?');
+  await questionAbout('./Orders');
+  expect((await load()).found).toEqual(['orders', 'late', 'orders']);
+  expect(readdirSync(join(env.HOME, '.config/millrace/plugins'))).toEqual(['orders']);
 });
