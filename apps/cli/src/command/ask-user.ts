@@ -172,7 +172,8 @@ export async function askForTrust(
  * Returns the question about a project's file. The file can contain hidden characters, so they are
  * made visible.
  */
-function trustQuestion({ path, parts, content, scripts }: UntrustedFile): string {
+function trustQuestion(untrusted: UntrustedFile): string {
+  const { path, parts, content, scripts, removedScripts = [] } = untrusted;
   const visible = (name: string) => revealHidden(name).replaceAll('\n', '␊');
   const wants = parts.map(
     (part) => `  - ${riskDescriptions[part] ?? visible(part)} (${visible(part)})\n`,
@@ -180,6 +181,9 @@ function trustQuestion({ path, parts, content, scripts }: UntrustedFile): string
   const files = scripts.map(
     (one) =>
       `  - ${visible(one.path)}${one.isChanged ? ' (new, or changed since you trusted it)' : ''}\n`,
+  );
+  files.push(
+    ...removedScripts.map((one) => `  - ${visible(one)} (removed since you trusted it)\n`),
   );
   const started = files.length === 0 ? '' : `Its servers run these files:\n${files.join('')}`;
   const settings = revealHidden(content).replaceAll(/^/gm, '  │ ');

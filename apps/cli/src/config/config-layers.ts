@@ -54,13 +54,15 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   const root = await realpath(dirname(project.file.path));
   const userSettings = user ? user.settings : undefined;
   const scripts = await readScripts(project, cwd, root, folders[root]);
+  const at = relative(root, await realpath(cwd));
   const untrusted = {
     path: project.file.path,
     parts: riskyParts(project.settings, userSettings),
     content: riskyContent(project.settings, userSettings),
     scripts,
+    removedScripts: removedScripts(scripts, at, folders[root]),
   };
-  const trusting = { ...options, foldersFile, root, userSettings };
+  const trusting = { ...options, foldersFile, root, at, userSettings };
   const isTrustedFile = await isTrusted(untrusted, project, folders[root], trusting);
   if (isTrustedFile) return { ...common, layers: [...layers, project] };
   const settings = withoutRiskyParts(project.settings, userSettings);
@@ -113,9 +115,29 @@ async function readScripts(
   });
 }
 
+/**
+ * Returns the files that servers executed from a working folder when the user trusted them, and that are not found any
+ * more. Without such a file, an interpreter can find another file by the same name.
+ */
+function removedScripts(
+  scripts: readonly ServerScript[],
+  at: string,
+  { started = {} }: FolderDecisions = {},
+): readonly string[] {
+  const found = new Set(scripts.map(({ path }) => path));
+  return startedFrom(at, started).filter((path) => !found.has(path));
+}
+
+type Started = NonNullable<FolderDecisions['started']>;
+
+const startedFrom = (at: string, started: Started) =>
+  (Object.hasOwn(started, at) && started[at]) || [];
+
 interface TrustOptions extends Pick<LayersOptions, 'args' | 'trusted'> {
   readonly foldersFile: string | undefined;
   readonly root: string;
+  /** The working folder, relative to the root. */
+  readonly at: string;
   /** The settings of the user's own file. */
   readonly userSettings: ConfigFile | undefined;
 }
@@ -126,29 +148,39 @@ interface TrustOptions extends Pick<LayersOptions, 'args' | 'trusted'> {
  * of the project's files that its MCP servers execute.
  */
 async function isTrusted(
-  { parts, content, scripts }: UntrustedFile,
+  { parts, content, scripts, removedScripts: removed = [] }: UntrustedFile,
   { settings }: Layer,
   decisions: FolderDecisions | undefined,
-  { args, trusted: seen, foldersFile, root, userSettings }: TrustOptions,
+  { args, trusted: seen, foldersFile, root, at, userSettings }: TrustOptions,
 ): Promise<boolean> {
   if (parts.length === 0) return true;
   const trusted = fingerprintRiskyParts(settings, userSettings);
   const known = decisions?.scripts ?? {};
   const isKnown = ({ path, fingerprint }: ServerScript) => known[path] === fingerprint;
-  if (decisions?.trusted === trusted && scripts.every(isKnown)) return true;
+  const paths = scripts.map(({ path }) => path);
+  const store = async () => {
+    if (foldersFile === undefined) return;
+    await updateFolder(foldersFile, root, (before) => {
+      // From another working folder, the servers can execute other files.
+      const isSame = before.trusted === trusted;
+      const files = scripts.map((one) => [one.path, one.fingerprint] as const);
+      const all = { ...(isSame && before.scripts), ...Object.fromEntries(files) };
+      const started = { ...(isSame && before.started), [at]: paths };
+      const { scripts: _, started: __, ...others } = before;
+      const has = Object.keys(all).length > 0;
+      return { ...others, trusted, ...(has && { scripts: all, started }) };
+    });
+  };
+  if (decisions?.trusted === trusted && scripts.every(isKnown) && removed.length === 0) {
+    // The list of a further working folder is stored too, so that a removed file ends the trust there.
+    const isStored = startedFrom(at, decisions.started ?? {}).length === paths.length;
+    if (!isStored) await store().catch(() => {});
+    return true;
+  }
   const isSeen =
     content === seen?.content && fingerprintsOf(scripts) === fingerprintsOf(seen.scripts);
   if (args.trust !== true && !isSeen) return false;
-  if (foldersFile !== undefined)
-    await updateFolder(foldersFile, root, (before) => {
-      // From another working folder, the servers can execute other files.
-      const others = before.trusted === trusted ? before.scripts : {};
-      const all = {
-        ...others,
-        ...Object.fromEntries(scripts.map((one) => [one.path, one.fingerprint])),
-      };
-      return { ...before, trusted, ...(Object.keys(all).length > 0 && { scripts: all }) };
-    });
+  await store();
   return true;
 }
 

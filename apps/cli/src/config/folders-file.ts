@@ -19,6 +19,8 @@ export interface FolderDecisions {
   readonly trusted?: string | undefined;
   /** The fingerprints of the files that the folder's MCP servers execute and that the user trusts, by path. */
   readonly scripts?: Readonly<Record<string, string>> | undefined;
+  /** The paths of these files by the working folder from which the servers execute them. */
+  readonly started?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The fingerprint of the folder's hooks, skills, commands and other extensions that the user trusts. */
   readonly extensions?: string | undefined;
   /** The fingerprint of the folder's hooks and their scripts that the user trusts. */
@@ -34,6 +36,7 @@ const schema: z.ZodType<Folders> = z.record(
   z.strictObject({
     trusted: z.string().optional(),
     scripts: z.record(z.string(), z.string()).optional(),
+    started: z.record(z.string(), z.array(z.string())).optional(),
     extensions: z.string().optional(),
     hooks: z.string().optional(),
     allow: z.array(z.string()).optional(),

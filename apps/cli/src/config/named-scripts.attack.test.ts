@@ -1,6 +1,9 @@
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { homeAndProject } from '../testing/test-agent.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { homeAndProject, hookSettings } from '../testing/test-agent.ts';
+import { loadConfig } from './load-config.ts';
 import { findServerScripts } from './server-scripts.ts';
 
 // A model changes a file that a server of the project executes. The command names the file in an unusual form.
@@ -74,4 +77,80 @@ test('18.898: attack: very many letters of options, folders and packages', async
   const server = { command: 'go', args: ['run', ...folders, folders.join(':'), ...options, long] };
   const { files } = await findServerScripts([server], cwd);
   expect(files).toEqual(['']);
+});
+
+const evil = 'console.log("EVIL")';
+const replaced: readonly (readonly [args: string, script: string, later: Files])[] = [
+  ['tools/server.js', 'tools/server.js', { 'package.json': '{"main":"evil.js"}', 'evil.js': evil }],
+  ['tools/server', 'tools/server.js', { 'package.json': '{"main":"evil.js"}', 'evil.js': evil }],
+  ['./tools/server', 'tools/server.js', { 'package.json': '{"main":"l"}', 'l/index.js': evil }],
+  ['tools/server', 'tools/server.js', { 'package.json': '\ufeff{"main":"l"}', 'l.js': evil }],
+  ['tools/server', 'tools/server.js', { 'evil.wasm': evil }],
+];
+type Files = Readonly<Record<string, string>>;
+
+test.each(replaced)(
+  '18.1712: attack: for node %s, a folder replaces the trusted script %s: %j',
+  async (arg, script, later) => {
+    const mcpServers = { s: { command: 'node', args: [arg] } };
+    const { cwd, env, config } = homeAndProject({
+      'project/millrace.json': JSON.stringify({ mcpServers }),
+      [`project/${script}`]: '',
+      'project/sub/a.txt': '',
+    });
+    const isStarted = async (trust = false, at = cwd) =>
+      (await loadConfig({ args: { trust }, env, cwd: at })).mcpServers.length === 1;
+    expect(await isStarted()).toBe(false);
+    expect(await isStarted(true)).toBe(true);
+    expect(await isStarted()).toBe(true);
+    expect(await isStarted(false, join(cwd, 'sub'))).toBe(true);
+    expect(await isStarted()).toBe(true);
+    rmSync(join(cwd, script));
+    for (const [path, text] of Object.entries(later)) {
+      const file = join(cwd, arg, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    const { mcpServers: started, untrusted } = await loadConfig({ args: {}, env, cwd });
+    expect([started, untrusted?.removedScripts]).toEqual([[], [script]]);
+    const stored = readFileSync(config.foldersFile, 'utf8');
+    expect(await isStarted()).toBe(false);
+    expect(readFileSync(config.foldersFile, 'utf8')).toBe(stored);
+    expect(await isStarted(true)).toBe(true);
+    expect(await isStarted()).toBe(true);
+  },
+);
+
+test.each(['package.json', 'lib/start.js'])(
+  '18.1713: attack: a server is a folder, and its %s changes',
+  async (path) => {
+    const mcpServers = { s: { command: 'node', args: ['tools'] } };
+    const { cwd, env } = homeAndProject({
+      'project/millrace.json': JSON.stringify({ mcpServers }),
+      'project/tools/package.json': '{"main":"lib/start"}',
+      'project/tools/lib/start.js': '',
+      'project/tools/evil.js': evil,
+    });
+    await loadConfig({ args: { trust: true }, env, cwd });
+    writeFileSync(join(cwd, 'tools/other.js'), '');
+    expect((await loadConfig({ args: {}, env, cwd })).mcpServers).toHaveLength(1);
+    writeFileSync(join(cwd, 'tools', path), '{"main":"evil.js"}');
+    expect((await loadConfig({ args: {}, env, cwd })).mcpServers).toEqual([]);
+  },
+);
+
+test('a hook that only changes to a folder does not depend on its package.json', async () => {
+  const command = 'cd "$CLAUDE_PROJECT_DIR" && node tools/check.js --strict';
+  const place = homeAndProject({
+    'project/.claude/settings.json': hookSettings('Stop', command),
+    'project/tools/check.js': '',
+    'project/package.json': '{"main":"dist/index.js"}',
+  });
+  await loadExtensions({ ...place, trust: true });
+  mkdirSync(join(place.cwd, 'dist'));
+  writeFileSync(join(place.cwd, 'dist/index.js'), '');
+  writeFileSync(join(place.cwd, 'package.json'), '{"version":"2.0.0"}');
+  expect((await loadExtensions(place)).untrusted).toBeUndefined();
+  writeFileSync(join(place.cwd, 'tools/check.js'), evil);
+  expect((await loadExtensions(place)).untrusted).toBeDefined();
 });

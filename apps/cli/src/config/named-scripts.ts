@@ -3,6 +3,12 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isInside } from './config-paths.ts';
+import {
+  canStartPackages,
+  goFilesIn,
+  nodeScriptsIn,
+  withoutFolders,
+} from './scripts/package-scripts.ts';
 import { shellWords } from './scripts/shell-tokens.ts';
 import { hasUnclearScript } from './scripts/unclear-scripts.ts';
 
@@ -58,7 +64,10 @@ export async function findNamedScripts(
   commands: readonly ProjectCommand[],
   at: At,
 ): Promise<NamedScripts | undefined> {
-  const stems: Stems = { all: new Map(), packages: new Set(), left: maxResolved };
+  const stems: Stems = {
+    ...{ all: new Map(), goPackages: new Set(), nodePackages: new Set() },
+    left: maxResolved,
+  };
   const patterns: FilePatterns = { ends: new Set(), lengths: new Set(), globs: [] };
   let isUnclear = false;
   for (const one of commands) {
@@ -70,11 +79,15 @@ export async function findNamedScripts(
   }
   const isSearched = patterns.ends.size + patterns.globs.length > 0;
   const searched = isSearched ? await searchFiles(at.root, patterns) : noFiles;
-  const sources = await goFilesIn(stems.packages);
-  if (searched === undefined || sources === undefined) return undefined;
+  const sources = await goFilesIn(stems.goPackages, maxSearched);
+  const node = await nodeScriptsIn(stems.nodePackages);
+  if (searched === undefined || sources === undefined || node === undefined) return undefined;
+  for (const stem of node.scripts) stems.all.set(stem, true);
+  if (stems.all.size > maxStems) return undefined;
   for (const stem of searched.stems) stems.all.set(stem, true);
   const named = [...stems.all].flatMap(([stem, runsFolders]) => endingsOf(stem, runsFolders));
-  const files = await keepFiles([...new Set([...named, ...searched.files, ...sources])]);
+  const all = [...named, ...searched.files, ...sources, ...node.manifests];
+  const files = await keepFiles([...new Set(all)]);
   const targets = await Promise.all(files.map((path) => realpath(path).catch(() => path)));
   const isFound = new Set(files);
   const shadows = [...stems.all.keys()].flatMap((stem) => shadowsOf(stem, isFound));
@@ -106,7 +119,9 @@ const triedInFolders = [...folderEndings, '/package.json'];
 interface Stems {
   readonly all: Map<string, boolean>;
   /** The folders that `go run` can compile. */
-  readonly packages: Set<string>;
+  readonly goPackages: Set<string>;
+  /** The folders that a runtime of JavaScript can start. Their `package.json` names the script. */
+  readonly nodePackages: Set<string>;
   /** The number of times that a word can still be resolved. */
   left: number;
 }
@@ -206,6 +221,11 @@ async function addStems(
 ): Promise<boolean> {
   const bases = new Set([projectFolder, cwd]);
   const isGo = /\bgo\b/.test(command);
+  const canBePackage = new Set(
+    runsFolders && canStartPackages(command)
+      ? wordsOf(withoutFolders(command), projectFolder, { root, cwd })
+      : [],
+  );
   // The path of a Go package can start with the path of its module, which names no folder.
   const all = isGo ? words.flatMap(endsOfPath) : words;
   const names = [...new Set(all.map(knownPart))].filter((word) => word !== '');
@@ -223,7 +243,8 @@ async function addStems(
       const isOwnFolder = areFolders[index] && [root, cwd].some((own) => isInside(path, own));
       if (isOwnFolder) bases.add(path);
       if (bases.size > maxBases) return false;
-      if (isOwnFolder && isGo) stems.packages.add(path);
+      if (isOwnFolder && isGo) stems.goPackages.add(path);
+      if (isOwnFolder && canBePackage.has(plain[index] ?? '')) stems.nodePackages.add(path);
       // `python -m scripts.check` runs scripts/check.py, and `perl -MOrders::Check` runs Orders/Check.pm.
       const name = (plain[index] ?? '').replaceAll('::', '/');
       for (const stem of [path, resolve(base, name), resolve(base, name.replaceAll('.', '/'))])
@@ -244,22 +265,6 @@ function knownPart(word: string): string {
 function endsOfPath(path: string): readonly string[] {
   const names = path.split('/');
   return names.slice(0, maxNames).map((_, at) => names.slice(at).join('/'));
-}
-
-/**
- * Returns the source files directly in the folders that `go run` can compile. Returns undefined if there are too many
- * files.
- */
-async function goFilesIn(folders: Iterable<string>): Promise<readonly string[] | undefined> {
-  const found: string[] = [];
-  let count = 0;
-  for (const folder of folders) {
-    const names = await readdir(folder).catch(() => []);
-    count += names.length;
-    if (count > maxSearched) return undefined;
-    found.push(...names.filter((name) => name.endsWith('.go')).map((name) => join(folder, name)));
-  }
-  return found;
 }
 
 /** The files that commands with unknown parts can start. */

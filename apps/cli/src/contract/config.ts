@@ -85,6 +85,8 @@ export interface UntrustedFile {
   readonly content: string;
   /** The project's files that its MCP servers execute. */
   readonly scripts: readonly ServerScript[];
+  /** The files that the servers executed when the user trusted them, and that do not exist any more. Default: none. */
+  readonly removedScripts?: readonly string[] | undefined;
 }
 
 /** A file of the project that an MCP server executes. */

@@ -1,0 +1,86 @@
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { readFileSafely } from '../../safe-files.ts';
+
+/**
+ * Returns the source files directly in the folders that `go run` can compile. Returns undefined if there are more than
+ * `maxFiles`.
+ */
+export async function goFilesIn(
+  folders: Iterable<string>,
+  maxFiles: number,
+): Promise<readonly string[] | undefined> {
+  const found: string[] = [];
+  let count = 0;
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    count += names.length;
+    if (count > maxFiles) return undefined;
+    found.push(...names.filter((name) => name.endsWith('.go')).map((name) => join(folder, name)));
+  }
+  return found;
+}
+
+/** Matches a runtime that starts a folder by its `package.json`, and a package manager with a path. */
+const starters =
+  /\b(?:node|bun|deno|tsx|ts-node|nodemon|electron)\b|\b(?:npx|bunx|npm|pnpm|yarn)\b.*\s['"]?\.{0,2}\//s;
+
+/** True if a command can start a folder by its `package.json`, as `node tools` does. */
+export function canStartPackages(command: string): boolean {
+  return starters.test(command);
+}
+
+/** Matches an option or a command that changes the folder, with the name of the folder. */
+const changedFolder =
+  /(?<=^|[\s;&|("'])(?:cd|pushd|-C|--prefix|--cwd|--dir)['"]?[\s=]+(?:"[^"]*"|'[^']*'|[^\s;&|()"']+)/g;
+
+/**
+ * Returns a command without the folders to which it changes. It does not start these folders, so their `package.json`
+ * can change.
+ */
+export function withoutFolders(command: string): string {
+  return command.replace(changedFolder, ' ');
+}
+
+/** The files that decide what a runtime of JavaScript runs for a folder. */
+interface NodeScripts {
+  readonly manifests: readonly string[];
+  /** The paths that the manifests name. Endings can be missing, and files too. */
+  readonly scripts: readonly string[];
+}
+
+/** Maximum size of all manifests of the packages that commands can start. */
+const maxManifestBytes = 4 * 1024 * 1024;
+
+/** Returns the scripts of packages. Returns undefined if a manifest cannot be read, or if the manifests are too large. */
+export async function nodeScriptsIn(folders: Iterable<string>): Promise<NodeScripts | undefined> {
+  const manifests: string[] = [];
+  const scripts: string[] = [];
+  let left = maxManifestBytes;
+  for (const folder of folders) {
+    const file = join(folder, 'package.json');
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isFile() !== true) continue;
+    const read = readFileSafely(file, { maxBytes: left });
+    const bytes = await read.then(
+      (one) => one.bytes,
+      () => undefined,
+    );
+    if (bytes === undefined) return undefined;
+    left -= bytes.length;
+    manifests.push(file);
+    scripts.push(...scriptsOf(bytes).map((path) => resolve(dirname(file), path)));
+  }
+  return { manifests, scripts };
+}
+
+/** Returns the scripts that start a package. A manifest that is not JSON names none. */
+function scriptsOf(bytes: Buffer): readonly string[] {
+  try {
+    const { main, module, bin } = JSON.parse(new TextDecoder().decode(bytes));
+    const bins = typeof bin === 'object' && bin !== null ? Object.values(bin) : [bin];
+    return [main, module, ...bins].filter((path) => typeof path === 'string');
+  } catch {
+    return [];
+  }
+}
