@@ -8,7 +8,7 @@ import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { RunArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
-import { chooseModel } from '../models/choose-model.ts';
+import { subAgentModels } from '../models/choose-model.ts';
 import type { Stores } from '../store/open-stores.ts';
 import { trustedExtensions, withExtensionCode } from './trusted-config.ts';
 
@@ -81,7 +81,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
     name: `${options.name} (process ${process.pid})`,
     copies: fileCopiesFolder(env),
     extensions,
-    openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
+    openModel: subAgentModels({ config, env, cwd }),
   });
   const warning = extended?.warning === undefined ? [] : [extended.warning];
   const warnings = [...config.warnings, ...warning, ...problems, ...built.problems];

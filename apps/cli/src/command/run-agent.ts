@@ -162,10 +162,8 @@ async function withAgent(
     import('../store/open-store.ts'),
     import('./tracing.ts'),
   ]);
-  const [{ chooseModel }, { buildAgent }, { openStore }, { startTracing }] = await untilStopped(
-    signal,
-    loading,
-  );
+  const [{ chooseModel, subAgentModels }, { buildAgent }, { openStore }, { startTracing }] =
+    await untilStopped(signal, loading);
   const { extensions, config } = isDemo
     ? { ...given, extensions: undefined }
     : await untilStopped(signal, withExtensionCode(given.extensions, { ...given, env, cwd }));
@@ -189,7 +187,7 @@ async function withAgent(
     ...{ config, chosen, log, cwd, approve, observers, copies, signal, env },
     onInterrupted: args.command === 'chat' && args.takesOver ? 'retry' : undefined,
     extensions,
-    openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
+    openModel: subAgentModels({ config, env, cwd }),
   });
   const built = await untilStopped(signal, building);
   opened.defer(() => built.close());

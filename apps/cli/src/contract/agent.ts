@@ -13,7 +13,7 @@ import type {
 } from '@millrace/tools';
 import type { OpenLoginPage } from '@millrace/tools/mcp';
 import type { Config, SessionMode } from './config.ts';
-import type { Extensions, SlashPrompt } from './extensions.ts';
+import type { Extensions, Origin, SlashPrompt } from './extensions.ts';
 import type { Env } from './host.ts';
 
 /**
@@ -214,7 +214,7 @@ export interface BuildOptions {
    */
   readonly env?: Env | undefined;
   /** Opens the model that a file of a sub-agent asks for. Default: such a model is not used. */
-  readonly openModel?: ((model: string) => Promise<ChosenModel>) | undefined;
+  readonly openModel?: ((model: string, origin: Origin) => Promise<ChosenModel>) | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
   /** Aborts the connection attempts to MCP servers. */

@@ -29,6 +29,8 @@ type ModelErrorCode =
   | 'server_loading'
   /** The local model server belongs to a different user of the machine. */
   | 'foreign_server'
+  /** A sub-agent of a project chose a model that searches the web. */
+  | 'searches_web'
   /** The address of the server is not configured. */
   | 'no_address';
 

@@ -9,7 +9,7 @@ import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
 import type { Env } from '../contract/host.ts';
-import { chooseModel } from '../models/choose-model.ts';
+import { chooseModel, subAgentModels } from '../models/choose-model.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { defaultStore } from './daemon-files.ts';
 import { agentWithoutModel } from './routing-agent.ts';
@@ -153,7 +153,7 @@ export class FolderAgents {
       ...{ config, log, cwd, env, name, extensions, approve: 'park', onInterrupted: 'retry' },
       copies: fileCopiesFolder(env),
       background: this.#background,
-      openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
+      openModel: subAgentModels({ config, env, cwd }),
     });
   }
 }

@@ -5,6 +5,7 @@ import { ruleAgainst, rulesOnReading } from '../agent/system-prompt.ts';
 import { envOutsideProject } from '../config/server-place.ts';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 import type { SessionMode } from '../contract/config.ts';
+import { ModelError } from '../contract/errors.ts';
 import type { AgentFile, Extensions } from '../contract/extensions.ts';
 import { HookRunner } from './hook-runner.ts';
 import { noExtensions } from './load-extensions.ts';
@@ -116,14 +117,17 @@ async function openAgents(
 ): Promise<readonly OpenedAgent[]> {
   return Promise.all(
     files.map(async (file): Promise<OpenedAgent> => {
-      const { model, path } = file;
+      const { model, path, origin } = file;
       if (model === undefined || openModel === undefined) return { file, chosen: undefined };
-      const chosen = await openModel(model).catch(() => undefined);
-      if (chosen === undefined)
+      try {
+        return { file, chosen: await openModel(model, origin) };
+      } catch (error) {
+        const why = error instanceof ModelError ? `. ${error.message}` : '';
         problems.push(
-          `${path}: the model ${model} cannot be used. The sub-agent uses the main model.`,
+          `${path}: the model ${model} cannot be used, so the sub-agent uses the main model${why}.`,
         );
-      return { file, chosen };
+        return { file, chosen: undefined };
+      }
     }),
   );
 }

@@ -6,6 +6,7 @@ import {
   type ProviderName,
   providerNames,
 } from '../contract/config.ts';
+import type { Origin } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
 import { isLoginKey, isStoredKey } from './key-store.ts';
@@ -14,6 +15,7 @@ import {
   notOnServerError,
   notUsedText,
   refusedError,
+  searchesError,
   unknownModelError,
   unknownOwnerError,
   windowWarning,
@@ -31,7 +33,7 @@ import {
 } from './local-servers.ts';
 import { loadModelTable } from './model-table.ts';
 import { hostedSearch, openModel } from './open-model.ts';
-import { withoutSearch } from './searching-models.ts';
+import { searchesByItself, withoutSearch } from './searching-models.ts';
 import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
@@ -54,6 +56,24 @@ export async function chooseModel(given: ChooseOptions): Promise<ChosenModel> {
   const name = options.config.model?.trim();
   if (name) return { ...(await byName(name, options)), name };
   return byKey(options) ?? byServer(options);
+}
+
+/**
+ * Returns a function that opens the model of a sub-agent. A project can change the model of its sub-agents at any time
+ * without a new question. Such a model can therefore do no more than the model of a project that is not trusted: it uses
+ * no local server of an unknown owner, and does not search the web by itself, unless `models` contains its name.
+ */
+export function subAgentModels(
+  options: ChooseOptions,
+): (model: string, origin: Origin) => Promise<ChosenModel> {
+  const { config } = options;
+  return async (model, origin) => {
+    const isOfProject = origin === 'project';
+    if (isOfProject && !Object.hasOwn(config.models, model) && searchesByItself(model))
+      throw searchesError(model);
+    const projectModel = isOfProject ? model : undefined;
+    return chooseModel({ ...options, config: { ...config, model, projectModel } });
+  };
 }
 
 const demoReason =

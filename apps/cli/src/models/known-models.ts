@@ -164,6 +164,13 @@ export function unknownOwnerError(found: FoundServer, name: string): ModelError 
   return new ModelError('foreign_server', name, message);
 }
 
+/** The error about a sub-agent of a project with a model that searches the web. */
+export function searchesError(name: string): ModelError {
+  const way = `Add it under "models" in your own config.json, and write its key in the sub-agent`;
+  const message = `It searches the web, and a sub-agent of a project cannot choose this. ${way}`;
+  return new ModelError('searches_web', name, message);
+}
+
 const configAdvice = 'Add the model with its "apiKey" under "models" in millrace.json';
 
 /** Returns the variables to set. A key is sent only to a configured address. */

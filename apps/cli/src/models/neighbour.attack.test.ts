@@ -1,7 +1,7 @@
 import { jsonReply, startScriptedServer, streamReply } from '@millrace/providers/scripted-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ModelError } from '../contract/errors.ts';
-import { chooseModel } from './choose-model.ts';
+import { chooseModel, subAgentModels } from './choose-model.ts';
 import { knownModels } from './known-models.ts';
 import { findListenerOwner, type ListenerSources } from './listener-owner.ts';
 import { type LocalName, localServers, queryServer } from './local-servers.ts';
@@ -181,4 +181,12 @@ describe('the owner of a listener', () => {
     const all = { ...files, '/etc/passwd': `ollama:x:${other + 5000}:1::/:/bin/sh` };
     expect(await findListenerOwner(80, 'ollama', sources(all))).toBe('foreign');
   });
+});
+
+test('18.1715: attack: a sub-agent of a project names a local server whose owner is unknown', async () => {
+  const { ports } = await program('vllm');
+  const config = { models: {}, projectModel: 'vllm/other' };
+  const open = subAgentModels({ config, env: {}, ports, listeners: sources({}) });
+  expect((await failure(open('vllm/qwen3', 'project'))).code).toBe('foreign_server');
+  expect((await open('vllm/qwen3', 'user')).label).toBe('vllm/qwen3');
 });

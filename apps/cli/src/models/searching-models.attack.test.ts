@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createAgent, systemClock } from '@millrace/agent';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../config/load-config.ts';
 import { riskyParts, withoutRiskyParts } from '../config/trust.ts';
-import { homeAndProject } from '../testing/test-agent.ts';
-import { chooseModel } from './choose-model.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { homeAndProject, testAgent } from '../testing/test-agent.ts';
+import { chooseModel, subAgentModels } from './choose-model.ts';
 
 // The `model` of a project switches a web search on, which sends texts to a service and costs money.
 
@@ -71,3 +75,30 @@ test('18.1654: attack: without trust, the model of the user is used', async () =
   const user = { model: 'openrouter/mine' };
   expect((await requested(user, { model: searching }, false)).model).toBe('mine');
 });
+
+const agentFile = (model: string) =>
+  `---\nname: helper\ndescription: Helps\n${model && `model: ${model}\n`}---\nHelp.\n`;
+
+test.each([searching, 'openrouter/perplexity/sonar-pro'])(
+  '18.1714: attack: a sub-agent of a trusted project changes its model to %s',
+  async (model) => {
+    const place = homeAndProject({ 'project/.claude/agents/helper.md': agentFile('') });
+    const env = { ...place.env, OPENROUTER_API_KEY: 'sk-or-test' };
+    await loadExtensions({ ...place, env, trust: true });
+    writeFileSync(join(place.cwd, '.claude/agents/helper.md'), agentFile(model));
+    const { extensions, untrusted } = await loadExtensions({ ...place, env });
+    expect([untrusted, extensions.agents.length]).toEqual([undefined, 1]);
+    const config = await loadConfig({ args: {}, env, cwd: place.cwd });
+    const openModel = subAgentModels({ config, env, cwd: place.cwd });
+    const provider = scriptedProvider([]);
+    const options = { provider, extensions, env, cwd: place.cwd, openModel };
+    const { problems } = await testAgent(options);
+    expect(problems).toEqual([expect.stringContaining('cannot choose this')]);
+    // The user can choose such a model.
+    const { label } = await openModel(model, 'user');
+    expect(label).toBe(model);
+    const models = { [model]: { provider: 'openrouter', model: 'x:online' } } as const;
+    const own = subAgentModels({ config: { ...config, models }, env, cwd: place.cwd });
+    expect((await own(model, 'project')).label).toBe('openrouter/x:online');
+  },
+);
