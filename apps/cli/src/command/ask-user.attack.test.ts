@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
-import { FakeTerminal } from '../testing/fake-terminal.ts';
+import { FakeKeyboard, FakeTerminal } from '../testing/fake-terminal.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { homeAndProject, hookSettings } from '../testing/test-agent.ts';
 import { askForExtensions, askForTrust, askYesNo } from './ask-user.ts';
@@ -194,4 +194,103 @@ test('18.184: attack: a project that needs two answers gets the second answer to
   };
   expect(await ask('n')).toBe(false);
   expect(await ask('y')).toBe(true);
+});
+
+/** Presses a key after the quiet time, and waits until it is read. */
+async function pressIn(stdin: FakeKeyboard, clock: VirtualClock, key: string): Promise<void> {
+  clock.advance(quietMs);
+  stdin.write(key);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+const manyHooks = Array.from({ length: 60 }, (_, at) => `  - hook ${at};`);
+const hooksQuestion = `Files want to:\n${manyHooks.join('\n')}\nTrust all of them?`;
+
+test.for([
+  ...[20, 24, 30, 34, 35, 36, 37, 40, 80].flatMap((columns) =>
+    [5, 6, 12, 24].flatMap((rows) => [
+      [columns, rows, 'no early key'] as const,
+      [columns, rows, 'an early key'] as const,
+    ]),
+  ),
+])(
+  '18.1716: attack: a row of a long question is on no page of %i columns and %i rows, with %s',
+  async ([columns, rows, early]) => {
+    const stdout = new FakeTerminal({ columns, rows });
+    const [stdin, clock] = [new FakeKeyboard(), new VirtualClock()];
+    const { signal } = new AbortController();
+    const asked = askYesNo(
+      { stdin, stdout: stdout as never, signal, clock, env: {} },
+      hooksQuestion,
+    );
+    let seen = '';
+    for (let at = 0; at < 200 && !stdout.screen.endsWith('[y/N]'); at++) {
+      // A key that arrives too early adds a hint.
+      if (at === 1 && early === 'an early key') stdin.write('x');
+      await new Promise((resolve) => setImmediate(resolve));
+      seen += `${stdout.screen}\n`;
+      await pressIn(stdin, clock, ' ');
+    }
+    seen += stdout.screen;
+    expect(manyHooks.filter((hook) => !seen.includes(hook))).toEqual([]);
+    await pressIn(stdin, clock, 'y');
+    clock.advance(settleMs);
+    expect(await asked).toBe(true);
+  },
+);
+
+test.for([
+  ['lower', 80, 12, true],
+  ['narrower', 20, 24, true],
+  ['lower, before the signal', 80, 12, false],
+  ['too small', 8, 3, true],
+] as const)(
+  '18.1717: attack: the window gets %s between two pages of a question',
+  async ([, columns, rows, isReported]) => {
+    const stdout = new FakeTerminal({ columns: 80, rows: 24 });
+    const [stdin, clock] = [new FakeKeyboard(), new VirtualClock()];
+    const { signal } = new AbortController();
+    const asked = askYesNo(
+      { stdin, stdout: stdout as never, signal, clock, env: {} },
+      hooksQuestion,
+    );
+    let seen = `${stdout.screen}\n`;
+    await pressIn(stdin, clock, ' ');
+    // Nobody has read the second page when the size changes.
+    if (isReported) stdout.resize(columns, rows);
+    else stdout.changeSizeBeforeSignal(columns, rows);
+    stdin.write(' ');
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let at = 0; at < 200 && !stdout.screen.endsWith('[y/N]'); at++) {
+      seen += `${stdout.screen}\n`;
+      await pressIn(stdin, clock, ' ');
+      if (at === 50) stdout.resize(40, 30);
+    }
+    seen += stdout.screen;
+    expect(manyHooks.filter((hook) => !seen.includes(hook))).toEqual([]);
+    // A question whose last page was shown again is not answered at once.
+    stdout.resize(82, 30);
+    stdin.write('y');
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(settleMs);
+    expect(stdout.screen).not.toContain('yes');
+    await pressIn(stdin, clock, 'y');
+    clock.advance(settleMs);
+    expect(await asked).toBe(true);
+  },
+);
+
+test('18.1717: attack: the last page gets a smaller window, and y arrives before the signal', async () => {
+  const stdout = new FakeTerminal({ columns: 80, rows: 70 });
+  const [stdin, clock] = [new FakeKeyboard(), new VirtualClock()];
+  const { signal } = new AbortController();
+  const asked = askYesNo({ stdin, stdout: stdout as never, signal, clock, env: {} }, hooksQuestion);
+  clock.advance(quietMs);
+  stdout.changeSizeBeforeSignal(80, 12);
+  stdin.write('y');
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(settleMs);
+  expect(stdout.screen).toMatch(/Space shows more/);
+  await pressIn(stdin, clock, 'n');
+  expect(await asked).toBe(false);
 });

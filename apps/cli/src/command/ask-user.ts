@@ -6,112 +6,97 @@ import type { Host } from '../contract/host.ts';
 import { AnswerGuard, refusalIn } from '../input/answer/answer-guard.ts';
 import type { KeyRead } from '../input/keys/key-reader.ts';
 import { listenForKeys } from '../input/keys/listen-for-keys.ts';
-import { cellWidth, withLargestWidths } from '../text/cells/cell-width.ts';
-import { wrapCells } from '../text/cells/clip-text.ts';
 import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { asciiQuestion, isAsciiTerminal } from '../text/terminal/ascii-terminal.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
+import { choices, QuestionPages, type WindowSize } from './question-pages.ts';
 
 /** The terminal in which a question is asked. */
 export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
   /** The environment, which names the locale of the terminal. Default: that of this process. */
   readonly env?: Host['env'] | undefined;
   /** The output. If it is a terminal, it has a size. */
-  readonly stdout: Host['stdout'] & {
-    readonly rows?: number | undefined;
-    readonly columns?: number | undefined;
-  };
+  readonly stdout: Host['stdout'] &
+    WindowSize & {
+      /** Reads the size, and emits `resize` if it has changed. */
+      _refreshSize?: (() => void) | undefined;
+    };
   readonly clock?: Clock | undefined;
 };
 
 /**
  * Asks a question. Only a single `y` means yes, as for an approval in the chat. A key is ignored if
  * it arrives before the question, less than a second after it, or together with other keys. A long
- * question is shown in pages. Enter, `n` and Esc on any page mean no. Returns undefined if the user
- * cancels with Ctrl-C or Ctrl-D, or if the input ends.
+ * question is shown in pages. If the size of the window changes, the page is shown again. Enter, `n` and Esc on any
+ * page mean no. Returns undefined if the user cancels with Ctrl-C or Ctrl-D, or if the input ends.
  */
 export async function askYesNo(host: AskHost, question: string): Promise<boolean | undefined> {
   const { stdin, stdout, signal, clock = systemClock, env = process.env } = host;
   const shown = isAsciiTerminal(env) ? asciiQuestion(printable(question)) : question;
-  const pages = pagesOf(`${shown} ${choices}`, stdout);
+  const pages = new QuestionPages(`${shown} ${choices}`);
   const { promise, resolve } = Promise.withResolvers<boolean | undefined>();
   const guard = new AnswerGuard({ clock, onChange: () => {} });
   let isHinted = false;
+  let size = sizeOf(stdout);
+  let page = pages.page(size);
+  /** True until the user had time to see a page that replaced another one. */
+  let isReplaced = false;
+  const show = (note?: string) => {
+    size = sizeOf(stdout);
+    page = pages.page(size, note);
+    writeText(stdout, page.text);
+    guard.restart();
+  };
+  const showAgain = (note?: string) => {
+    isReplaced = true;
+    writeText(stdout, '\n');
+    show(note);
+  };
+  const onResize = () => {
+    const { rows, columns } = sizeOf(stdout);
+    if (rows !== size.rows || columns !== size.columns) showAgain();
+  };
   const onEarly = () => {
     if (isHinted) return;
     isHinted = true;
-    const hint = linesOf(`${earlyHint} ${choices}`, stdout).join('\n');
-    writeText(stdout, `\n${hint} `);
-  };
-  const showNext = () => {
-    const page = pages.shift() ?? '';
-    const left = pages.length;
-    writeText(stdout, left === 0 ? `${page} ` : `${page}\n${moreHint(left)}\n`);
-    guard.restart();
+    const { text, height } = new QuestionPages(`${earlyHint} ${choices}`).page(size);
+    // A hint below the page must not push its first rows off the screen.
+    if (page.isLast && page.height + height < (size.rows ?? Number.POSITIVE_INFINITY))
+      writeText(stdout, `\n${text}`);
+    else showAgain(earlyHint);
   };
   const onRead = (read: KeyRead) => {
-    const isLast = pages.length === 0;
-    if (!isLast && isSpace(read)) return showNext();
-    readAnswer(read, guard, { onAnswer: resolve, onEarly, canApprove: isLast });
+    // On a busy machine, a key can arrive before the signal that reports a new size.
+    stdout._refreshSize?.();
+    onResize();
+    if (guard.isQuiet) isReplaced = false;
+    if (!page.isLast && isSpace(read) && !isReplaced) {
+      pages.advance();
+      return show();
+    }
+    readAnswer(read, guard, { onAnswer: resolve, onEarly, canApprove: page.isLast });
   };
   const stopListening = listenForKeys(
     { stdin, signal, clock },
     { onRead, onCancel: () => resolve(undefined) },
   );
-  showNext();
+  stdout.on('resize', onResize);
+  show();
   try {
     const answer = await promise;
     writeText(stdout, answer === true ? 'yes\n' : answer === false ? 'no\n' : '\n');
     return answer;
   } finally {
+    stdout.off('resize', onResize);
     guard.close();
     stopListening();
   }
 }
 
-/** The number of lines that the hint and the cursor need on a page. */
-const reservedRows = 2;
-const minRows = 3;
-
-/** The possible answers. They follow the question. */
-const choices = '[y/N]';
-
-/** Splits a question into pages that fit the window. */
-function pagesOf(question: string, stdout: AskHost['stdout']): string[] {
-  const lines = linesOf(question, stdout);
-  const size = Math.max(minRows, (stdout.rows ?? Number.POSITIVE_INFINITY) - reservedRows);
-  const pages: string[] = [];
-  for (let at = 0; at < lines.length; at += size) pages.push(lines.slice(at, at + size).join('\n'));
-  return pages;
-}
-
-/** Starts each row that continues an indented line. Only this program writes into these columns. */
-const wrapped = '  ↳ ';
-
-/**
- * Wraps a text to the width of the window. Lines with content of the project are indented, and only sentences of the
- * question are not. If the window breaks an indented line, its further rows have a mark, so no row of the content can
- * look like a sentence of the question. A row that continues after a space shows this space. One cell stays free for the
- * cursor, so that the terminal does not break a word or the choices.
- */
-function linesOf(text: string, { columns }: AskHost['stdout']): readonly string[] {
-  const lines = printable(text).split('\n');
-  if (columns === undefined) return lines;
-  // A line that the terminal wraps once more would push the start of the page off the screen.
-  return withLargestWidths(() => lines.flatMap((line) => wrapLine(line, columns - 1)));
-}
-
-function wrapLine(line: string, width: number): readonly string[] {
-  const [margin] = /^ {2}(?:│ )?/.exec(line) ?? [];
-  if (cellWidth(line) <= width || margin === undefined) return wrapCells(line, Math.max(1, width));
-  const room = Math.max(1, width - cellWidth(wrapped));
-  const rows = wrapCells(line.slice(margin.length), room, { showsSpaces: true });
-  return rows.map((row, index) => (index === 0 ? margin : wrapped) + row);
-}
-
-function moreHint(left: number): string {
-  return `Space shows more (${left} ${left === 1 ? 'page' : 'pages'}), n refuses.`;
+/** Returns the size of a terminal. A terminal that reports 0 does not know its size, and counts as a usual terminal. */
+function sizeOf({ rows, columns }: WindowSize): WindowSize {
+  return { rows: rows === 0 ? 24 : rows, columns: columns === 0 ? 80 : columns };
 }
 
 function isSpace({ keys: [key], isAlone }: KeyRead): boolean {
