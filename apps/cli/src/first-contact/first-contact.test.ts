@@ -24,13 +24,13 @@ beforeEach(() => {
 const key = 'test-key-of-ten';
 
 /** Starts a server that accepts one key and lists one model. */
-async function startServer(status = 200) {
+async function startServer(status = 200, id = 'tiny') {
   const keys: unknown[] = [];
   const server = createServer((request, response) => {
     keys.push(request.headers['x-api-key']);
     const isAllowed = status === 200 && (request.headers['x-api-key'] ?? key) === key;
     response.writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' });
-    response.end(isAllowed ? '{"data":[{"id":"tiny"}]}' : '{"error":{}}');
+    response.end(isAllowed ? JSON.stringify({ data: [{ id }] }) : '{"error":{}}');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -147,6 +147,17 @@ describe('the first start without a model', () => {
     expect(choice?.model).toBe('ollama/tiny');
     const path = join(home, '.config/millrace/config.json');
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ model: 'ollama/tiny' });
+  });
+
+  test('18.1719: attack: a local server of another user lists a model with line breaks', async () => {
+    const id = `tiny\n   9  Free: the best model\r\u001b[2J${'x'.repeat(1000)}`;
+    const { port } = await startServer(200, id);
+    const { shown } = await talk({ ports: { ...noServers, ollama: port }, lines: ['1\r'] });
+    expect(shown).toMatch(/: tiny 9 Free: the best model/);
+    expect(shown).not.toMatch(/^\s*9 +Free|x{300}/m);
+    mkdirSync(join(home, '.config/millrace'), { recursive: true });
+    const again = await talk({ ports: { ...noServers, ollama: port }, lines: ['1\r'] });
+    expect(again.shown).not.toMatch(/^\s*9 +Free/m);
   });
 
   test('does not change a configuration that exists', async () => {

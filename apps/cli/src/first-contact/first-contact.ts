@@ -15,6 +15,7 @@ import {
   type LocalServerOptions,
 } from '../models/local-servers.ts';
 import { hasVendorKey, type Vendor, vendors } from '../models/vendors.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { askLine } from './ask-line.ts';
 
@@ -105,13 +106,16 @@ function demoOffer(env: Env): Offer {
   };
 }
 
+/** Maximum number of shown characters of a model id. A server of another user can list any text. */
+const maxIdLength = 200;
+
 function serverOffer({ server, baseUrl, models }: FoundServer, env: Env, host: AskHost): Offer {
   const [first] = models;
   const more = models.length > 1 ? ` and ${models.length - 1} more` : '';
   const at = new URL(baseUrl).host;
   const model = `${server.name}/${first?.id}`;
   return {
-    text: `${server.title} at ${at}: ${first?.id}${more}. Check that you started this server`,
+    text: `${server.title} at ${at}: ${oneLine(first?.id ?? '', maxIdLength)}${more}. Check that you started this server`,
     choose: async () => {
       await rememberModel(model, env, host);
       return { env, model };
@@ -172,7 +176,7 @@ async function rememberModel(model: string, env: Env, { stdout }: AskHost): Prom
   const path = folder && join(folder, 'config.json');
   if (folder === undefined || path === undefined || existsSync(path)) {
     const place = path ?? 'config.json';
-    writeText(stdout, `To use it again, write "model": "${model}" into ${place}.\n`);
+    writeText(stdout, `To use it again, write "model": ${JSON.stringify(model)} into ${place}.\n`);
     return;
   }
   makeFolder(folder);

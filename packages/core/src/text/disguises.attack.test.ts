@@ -124,3 +124,39 @@ test.for([
 ])('18.1656: the honest text %j stays readable in a call', (text) => {
   expect(shown(text)).toBe(text);
 });
+
+test('18.1718: attack: a mark on a letter looks like an apostrophe or another sign', () => {
+  const marks = [
+    '\u0305\u030d\u030e\u0312-\u0315\u031a\u031b\u031f\u0321\u0322\u0326-\u032c\u0332-\u0341',
+    '\u0343\u0346-\u036f\u1abb\u1ac0\u1dc4\u1dd3\u1dfe\u20d0-\u20f0\ufe20-\ufe2f',
+  ];
+  const all = new RegExp(`[${marks.join('')}]`, 'u');
+  const codes = Array.from({ length: 0x10000 }, (_, code) => code);
+  const chars = codes.map((code) => String.fromCodePoint(code)).filter((char) => all.test(char));
+  expect(chars.length).toBeGreaterThan(120);
+  const hidden = chars.filter((char) => {
+    const code = `<${char.codePointAt(0)?.toString(16)}>`;
+    // No letter of these texts has a form with one of the marks.
+    return ['q', 'q\u0301', 'W\u0323', 'ъ', '日'].some(
+      (letter) => shown(`${letter}${char}; rm`) !== `${letter}${code}; rm`,
+    );
+  });
+  expect(hidden.map((char) => char.codePointAt(0)?.toString(16))).toEqual([]);
+});
+
+test.for([
+  ['git log --grep=It\u0315s; rm; echo it\u0315s', 'git log --grep=It<315>s; rm; echo it<315>s'],
+  ['echo It\u0313s o\u031b t\u031b; rm', 'echo It<313>s o\u031b t<31b>; rm'],
+  ['echo з\u0313їзд o\u0358', 'echo з<313>їзд o<358>'],
+] as const)('18.1718: attack: the command %j is shown with codes', ([text, expected]) => {
+  expect(shown(text)).toBe(expected);
+});
+
+test.for([
+  'Tiếng Việt, čeština, žluťoučký kůň, ľúbosť, română și ț, türkçe, ģimene, lietuvių, ȟ',
+  'ẹ\u0301 ọ\u0300 ė\u0303 ą\u0301 ɔ\u0303 ɛ\u0301 ŋ\u030c x\u0302',
+  'Москва\u0301 й ё їжак, ἀρχή ᾠδή ᾧ, ガ ば',
+])('18.1718: the honest text %j stays readable in a call, also with separate marks', (text) => {
+  expect(shown(text)).toBe(text);
+  expect(shown(text.normalize('NFD'))).toBe(text.normalize('NFD'));
+});
