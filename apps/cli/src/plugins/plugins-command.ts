@@ -1,24 +1,23 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { safeEnv } from '@millrace/tools';
 import { commandHint } from '../args/command-hint.ts';
 import { askYesNo } from '../command/ask-user.ts';
 import { hasTerminal } from '../command/without-terminal.ts';
-import { isInside } from '../config/config-paths.ts';
 import { envOutsideProject } from '../config/server-place.ts';
 import type { PluginsArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env, Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { type LoadedPlugin, loadPlugin } from '../extensions/load-extensions.ts';
+import { loadPlugin } from '../extensions/load-extensions.ts';
 import { makeFolder } from '../make-folder.ts';
 import { countOf } from '../print/text-table.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { manifestPath } from './plugin-layout.ts';
+import { checkSpellings, contentText, shown, usedFiles } from './plugin-question.ts';
 import {
   draftPlugin,
   isUnchanged,
@@ -86,7 +85,7 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
         const replaces = earlier
           ? `It replaces the plugin from ${revealHidden(earlier.source)}.\n`
           : '';
-        const content = `${shownFiles(used)}${shownHooks(loaded)}${shownProblems(loaded)}`;
+        const content = contentText(loaded, used);
         const question = `The plugin ${name} comes from ${originOf(source, fetched)}.\n${replaces}It has these files:\n${content}Its hooks and extensions run with all your rights, in every project. Add it?`;
         const isWanted = await askYesNo(host, question);
         if (isWanted !== true) return exitCodes.aborted;
@@ -101,100 +100,6 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
   } finally {
     if (!isFolder) await rm(resolve(fetched.folder, '..'), { recursive: true, force: true });
   }
-}
-
-/** The names that a session opens in a plugin, by the folder that contains them. */
-const knownNames: Readonly<Record<string, readonly string[]>> = {
-  '': ['skills', 'commands', 'agents', 'extensions', 'hooks', 'hooks.json', '.claude-plugin'],
-  hooks: ['hooks.json'],
-  '.claude-plugin': ['plugin.json'],
-};
-
-/** Compares names without the differences that a file system can ignore, and some more. */
-const names = new Intl.Collator('en', { sensitivity: 'base' });
-
-/**
- * Throws an error for a name such as `Extensions`. A file system that ignores the letter case opens this folder as
- * `extensions`, and another file system does not.
- */
-function checkSpellings(operand: string, files: readonly PluginFile[]): void {
-  for (const { path } of files) {
-    const parts = path.split(sep);
-    for (const [at, part] of parts.entries()) {
-      const known = knownNames[parts.slice(0, at).join('/')] ?? [];
-      const meant = known.find((one) => one !== part && names.compare(one, part) === 0);
-      if (meant !== undefined)
-        throw new UsageError(
-          `Cannot add the plugin ${operand}: some systems treat its ${shown(part)} as ${meant}. Rename it to ${meant}, or remove it`,
-        );
-    }
-  }
-}
-
-/** The paths of the files that a session uses. Their scripts can be elsewhere in the plugin. */
-interface UsedFiles {
-  /** The files that run programs: extensions, and files with hooks. A manifest can give them any name. */
-  readonly code: readonly string[];
-  readonly texts: readonly string[];
-}
-
-/** Returns the files in the folders of the plugin, and each file that a session found elsewhere. */
-function usedFiles({ layout, found }: LoadedPlugin, files: readonly PluginFile[]): UsedFiles {
-  const { folder, skills, commands, agents, hooks } = layout;
-  const textPlaces = [...skills, ...commands, ...agents];
-  const codePlaces = [
-    ...[join(folder, 'extensions'), join(folder, manifestPath)],
-    ...[...hooks, ...found.hooks].map(({ file }) => file),
-    ...found.modules.map(({ path }) => path),
-  ];
-  const paths = new Set([
-    ...files.map(({ path }) => path),
-    ...[...found.modules, ...found.skills, ...found.commands, ...found.agents].map(({ path }) =>
-      relative(folder, path),
-    ),
-    ...found.hooks.map(({ file }) => relative(folder, file)),
-  ]);
-  const within = (places: readonly string[]) => (path: string) =>
-    places.some((place) => isInside(resolve(folder, path), place));
-  const [isCode, isText] = [within(codePlaces), within(textPlaces)];
-  return {
-    code: [...paths].filter(isCode),
-    texts: [...paths].filter((path) => isText(path) && !isCode(path)),
-  };
-}
-
-const maxShownTexts = 200;
-
-/** Returns the list of files. It contains all files that run programs, and a part of the other files. */
-function shownFiles({ code, texts }: UsedFiles): string {
-  return linesOf([...code, ...texts.slice(0, maxShownTexts)], texts.length - maxShownTexts, 'file');
-}
-
-/** Returns the list of the commands that the hooks of the plugin run. */
-function shownHooks({ found: { hooks } }: LoadedPlugin): string {
-  if (hooks.length === 0) return '';
-  const lines = hooks.map(({ event, command }) => `${event}: ${command}`);
-  return `Its hooks run these commands:\n${linesOf(lines)}`;
-}
-
-/** Returns the list of the parts that no session uses, for example hooks in a file that is not JSON. */
-function shownProblems({ problems, layout: { folder } }: LoadedPlugin): string {
-  if (problems.length === 0) return '';
-  const lines = problems.map((one) => one.replaceAll(`${folder}${sep}`, ''));
-  const left = lines.length - maxShownTexts;
-  return `Some parts are not used:\n${linesOf(lines.slice(0, maxShownTexts), left, 'part')}`;
-}
-
-function linesOf(texts: readonly string[], left = 0, what = ''): string {
-  const lines = texts.map((text) => `  - ${shown(text)}\n`);
-  return [...lines, ...(left > 0 ? [`  - and ${countOf(left, `further ${what}`)}\n`] : [])].join(
-    '',
-  );
-}
-
-/** Returns a text of the plugin in one line, so that the text cannot look like a line of the question. */
-function shown(text: string): string {
-  return revealHidden(text).replaceAll('\n', '␊');
 }
 
 /** A repository can list several plugins. Each of them is a folder. */

@@ -272,6 +272,12 @@ test.each([
   expect((await load()).found).toEqual([]);
 });
 
+test('a plugin can have folders with any other names', async () => {
+  write('Orders/constructor/toString/a.txt', '');
+  write('Orders/skills/orders/Extensions/HOOKS.JSON', '');
+  expect((await millrace('plugins', 'add', './Orders', '--yes')).code).toBe(0);
+});
+
 test('a question that the user refuses leaves no files, and the plugin from before stays', async () => {
   await millrace('plugins', 'add', './Orders', '--yes');
   write('Orders/commands/more.md', 'More?');
