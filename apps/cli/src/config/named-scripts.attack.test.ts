@@ -121,10 +121,14 @@ test.each(replaced)(
   },
 );
 
-test.each(['package.json', 'lib/start.js'])(
-  '18.1713: attack: a server is a folder, and its %s changes',
-  async (path) => {
-    const mcpServers = { s: { command: 'node', args: ['tools'] } };
+test.each([
+  ['package.json', 'node', 'tools'],
+  ['lib/start.js', 'node', 'tools'],
+  ['package.json', 'npx', './tools'],
+])(
+  '18.1713: attack: a server is a folder, and its %s changes: %s %s',
+  async (path, command, arg) => {
+    const mcpServers = { s: { command, args: [arg] } };
     const { cwd, env } = homeAndProject({
       'project/millrace.json': JSON.stringify({ mcpServers }),
       'project/tools/package.json': '{"main":"lib/start"}',

@@ -21,13 +21,14 @@ export async function goFilesIn(
   return found;
 }
 
-/** Matches a runtime that starts a folder by its `package.json`, and a package manager with a path. */
-const starters =
-  /\b(?:node|bun|deno|tsx|ts-node|nodemon|electron)\b|\b(?:npx|bunx|npm|pnpm|yarn)\b.*\s['"]?\.{0,2}\//s;
+/** Matches a runtime that starts a folder by its `package.json`. */
+const runtimes = /\b(?:node|bun|deno|tsx|ts-node|nodemon|electron)\b/;
+const packageManagers = /\b(?:npx|bunx|npm|pnpm|yarn)\b/;
+const startsWithPath = /(?:^|\s)['"]?\.{0,2}\//;
 
-/** True if a command can start a folder by its `package.json`, as `node tools` does. */
+/** True if a command can start a folder by its `package.json`, as `node tools` and `npx ./tools` do. */
 export function canStartPackages(command: string): boolean {
-  return starters.test(command);
+  return runtimes.test(command) || (packageManagers.test(command) && startsWithPath.test(command));
 }
 
 /** Matches an option or a command that changes the folder, with the name of the folder. */
