@@ -54,7 +54,7 @@ const slowest: readonly string[] = [
   'apps/web/src/e2e/talk.full.test.ts',
   'apps/web/src/e2e/artifact.attack.full.test.ts',
   'apps/web/src/e2e/preview.attack.full.test.ts',
-  'packages/tools/src/sandbox/git-places.attack.full.test.ts',
+  'packages/tools/src/sandbox/places/git-places.attack.full.test.ts',
   'packages/tools/src/sandbox/package-repository.attack.full.test.ts',
   'packages/tools/src/sandbox/hidden-repository.attack.full.test.ts',
   'apps/cli/src/e2e/rpc.full.test.ts',

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { endsByItself } from '../../../core/src/testing/ends-by-itself.ts';
-import { gitPlaces } from '../sandbox/git-places.ts';
+import { gitPlaces } from '../sandbox/places/git-places.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { isHarmlessChange, isHarmlessGitConfig, remotesOf } from './git-config.ts';
 import { readGitSettings } from './read-git-settings.ts';

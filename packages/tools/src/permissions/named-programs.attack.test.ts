@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
-import { gitPlaces } from '../sandbox/git-places.ts';
+import { gitPlaces } from '../sandbox/places/git-places.ts';
 import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 

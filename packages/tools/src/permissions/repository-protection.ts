@@ -3,7 +3,7 @@ import { basename, relative, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { completesBare } from '../git/repositories/read-folder.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
-import { gitPlaces } from '../sandbox/git-places.ts';
+import { gitPlaces } from '../sandbox/places/git-places.ts';
 import { foldName } from '../workspace/globs/folded-names.ts';
 import { isInside } from '../workspace/match-path.ts';
 import { followLinks, pathForms } from '../workspace/real-form.ts';

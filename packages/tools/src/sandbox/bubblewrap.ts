@@ -19,8 +19,8 @@ import { isBelow, isInside } from '../workspace/match-path.ts';
 import { pathFollower } from '../workspace/real-form.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
-import { unguardedPlaces } from './later-git-places.ts';
 import { keyPlaces } from './places/key-places.ts';
+import { unguardedPlaces } from './places/later-git-places.ts';
 import {
   diskPlaceOf,
   hasCreatedMounts,

@@ -12,8 +12,8 @@ import {
   type PathFollower,
   pathFollower,
 } from '../workspace/real-form.ts';
-import { type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
-import { emptySubmodules, LaterPlaces, ReadPlaces } from './later-git-places.ts';
+import { type GitPlaces, gitPlaces, otherSettings } from './places/git-places.ts';
+import { emptySubmodules, LaterPlaces, ReadPlaces } from './places/later-git-places.ts';
 import { currentMounts, secondPlaces } from './places/mount-table.ts';
 
 /**

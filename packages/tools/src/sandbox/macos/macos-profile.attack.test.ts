@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readFolder } from '../../git/repositories/read-folder.ts';
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { gitPlaces } from '../git-places.ts';
+import { gitPlaces } from '../places/git-places.ts';
 import { type MacosView, macosProfile } from './macos-profile.ts';
 
 // Ways out of the macOS sandbox. These tests check the text of the profile and not its effect, because its

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { RepositorySearch } from '../../git/repositories/repository-search.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { gitPlaces } from '../git-places.ts';
+import { gitPlaces } from '../places/git-places.ts';
 import { type MacosView, macosProfile } from './macos-profile.ts';
 
 // These tests check the text of the profile. They do not run it, because that needs macOS.

@@ -13,16 +13,16 @@ import {
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { bashTool } from '../shell/bash-tool.ts';
+import { bashTool } from '../../shell/bash-tool.ts';
 import {
   type AttackedAgent,
   attackAgent,
   endAgents,
   sandboxUsers,
-} from '../testing/sandbox/use-sandbox.ts';
-import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
-import { runTool } from '../testing/tool-context.ts';
-import { findSandbox } from './find-sandbox.ts';
+} from '../../testing/sandbox/use-sandbox.ts';
+import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
+import { runTool } from '../../testing/tool-context.ts';
+import { findSandbox } from '../find-sandbox.ts';
 
 // While a command runs, the user changes the settings of git or checks out another commit. Git then runs files of the
 // workspace that it did not run before.
@@ -136,9 +136,9 @@ describe.for(sandboxUsers)('as %s', (user) => {
   );
 
   test.for([
-    '[core]\n\thooksPath = %(prefix)/../work/hooks\n',
-    '[core]\n\thooksPath = ~root/../work/hooks\n',
-    '[include]\n\tpath = %(prefix)/../work/team.inc\n',
+    '[core]\n\thooksPath = %(prefix)/../project/hooks\n',
+    '[core]\n\thooksPath = ~root/../project/hooks\n',
+    '[include]\n\tpath = %(prefix)/../project/team.inc\n',
   ])('18.1786: attack: nobody knows where the setting %j leads', async (config, context) => {
     const agent = await attackAgent(user, context);
     agent.write(agent.workspace, repository(config));

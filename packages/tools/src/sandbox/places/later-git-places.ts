@@ -1,12 +1,15 @@
 import { type FSWatcher, lstatSync, statSync, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { SandboxError } from '../contract/sandbox.ts';
-import { IndexReader } from '../git/index-reader.ts';
-import { type FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
-import { worktreesOf } from '../git/repositories/settings-places.ts';
-import { gitFolderOf } from '../git/repositories/submodules.ts';
-import { isBelow, isInside } from '../workspace/match-path.ts';
-import { entryOf } from '../workspace/real-form.ts';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { IndexReader } from '../../git/index-reader.ts';
+import {
+  type FoundRepository,
+  RepositorySearch,
+} from '../../git/repositories/repository-search.ts';
+import { worktreesOf } from '../../git/repositories/settings-places.ts';
+import { gitFolderOf } from '../../git/repositories/submodules.ts';
+import { isBelow, isInside } from '../../workspace/match-path.ts';
+import { entryOf } from '../../workspace/real-form.ts';
 import { foldersAbove, type GitPlaces, gitPlaces, isOwn } from './git-places.ts';
 
 /** Reads the indexes of repositories above a workspace. No command can change them, so nothing is read twice. */

@@ -1,18 +1,22 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { SandboxError } from '../contract/sandbox.ts';
-import { bareNames } from '../git/repositories/read-folder.ts';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { bareNames } from '../../git/repositories/read-folder.ts';
 import {
   type FoundRepository,
   maxRepositories,
   RepositorySearch,
   tooManyRepositories,
-} from '../git/repositories/repository-search.ts';
-import { placesInSettings, userConfigFiles } from '../git/repositories/settings-places.ts';
-import { alternatesOf, readCommonFolder, readGitFolder } from '../git/repositories/submodules.ts';
-import { atRealEntry } from '../workspace/folder.ts';
-import { isBelow, isInside } from '../workspace/match-path.ts';
-import { entryOf } from '../workspace/real-form.ts';
+} from '../../git/repositories/repository-search.ts';
+import { placesInSettings, userConfigFiles } from '../../git/repositories/settings-places.ts';
+import {
+  alternatesOf,
+  readCommonFolder,
+  readGitFolder,
+} from '../../git/repositories/submodules.ts';
+import { atRealEntry } from '../../workspace/folder.ts';
+import { isBelow, isInside } from '../../workspace/match-path.ts';
+import { entryOf } from '../../workspace/real-form.ts';
 
 /**
  * Returns the places in the workspace that can make git run programs:

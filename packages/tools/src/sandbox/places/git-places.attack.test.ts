@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RepositorySearch } from '../git/repositories/repository-search.ts';
-import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { RepositorySearch } from '../../git/repositories/repository-search.ts';
+import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
 
 // A command changes hooks to which the user's configuration refers, wherever that file is.

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+import { attackAgent, endAgents, sandboxUsers } from '../../testing/sandbox/use-sandbox.ts';
 
 // Commands try to change a repository that is not the folder `.git` of the workspace, or paths in its
 // settings.
