@@ -148,6 +148,7 @@ export type {
   UnknownFact,
 } from './protocol/fact.ts';
 export { type Author, type Item, type ItemKind, transcriptVersion } from './protocol/item.ts';
+export { ownChild } from './protocol/own-child.ts';
 export {
   type CustomPart,
   type FilePart,

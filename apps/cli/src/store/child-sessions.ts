@@ -1,9 +1,9 @@
-import type { SessionId } from '@millrace/core';
+import { ownChild, type SessionId } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
 
 /**
  * Returns the sessions of all sub-agents below a session, each of them once. Deleted sessions are
- * not included.
+ * not included. The sub-agents of a copied call belong to the original session, so they are not included either.
  */
 export async function findChildSessions(
   log: Log,
@@ -14,7 +14,7 @@ export async function findChildSessions(
   // children of children.
   for (const parent of found)
     for await (const { fact } of readRecords(log, parent)) {
-      const child = fact?.type === 'tool_execution_started' ? fact.child : undefined;
+      const child = fact?.type === 'tool_execution_started' ? ownChild(fact, parent) : undefined;
       if (child !== undefined && (await log.info(child)) !== undefined) found.add(child);
     }
   found.delete(session);

@@ -4,6 +4,7 @@ import {
   type DraftRecord,
   type Fact,
   isId,
+  ownChild,
   type SessionId,
   type Stop,
   type ToolCallId,
@@ -25,6 +26,8 @@ interface ChildCallOptions {
   readonly call: ToolCallPart;
   /** The id of the sub-agent's session. */
   readonly child: SessionId;
+  /** The session that the sub-agent belongs to. */
+  readonly parent: SessionId;
   /** True if this call continues an earlier execution that was parked, or whose process died. */
   readonly isContinued: boolean;
 }
@@ -71,6 +74,11 @@ export class ChildCall implements ParentCall {
   /** The id of the sub-agent's session. */
   get child(): SessionId {
     return this.#options.child;
+  }
+
+  /** The session that the sub-agent belongs to. */
+  get parent(): SessionId {
+    return this.#options.parent;
   }
 
   /** True if the run of the sub-agent ended because it waits for an answer. */
@@ -204,14 +212,17 @@ export class ChildCall implements ParentCall {
 
 /**
  * Creates the object that connects a tool call to its sub-agent. If an earlier execution of the call was
- * parked, or its process died, the sub-agent continues in the same session.
+ * parked, or its process died, the sub-agent continues in the same session. The sub-agent of a copied call
+ * belongs to the original session, so the call then gets a sub-agent of its own.
  */
 export function createChildCall(call: ToolCallPart, context: RunContext, at: Attempt): ChildCall {
   const { journal, settings } = context;
   const { execution } = journal.loop.turn?.calls.get(call.toolCallId) ?? {};
-  const known = execution?.isLost || execution?.isParked ? execution.child : undefined;
+  const { owner: parent = context.session } = settings;
+  const own = ownChild(execution, parent);
+  const known = execution?.isLost || execution?.isParked ? own : undefined;
   const child = known ?? settings.ids.session();
-  return new ChildCall({ context, at, call, child, isContinued: known !== undefined });
+  return new ChildCall({ context, at, call, child, parent, isContinued: known !== undefined });
 }
 
 const otherCall: ChildAnswer = {

@@ -70,7 +70,7 @@ export async function executeOnce(
     : undefined;
   const about = { toolCallId, name, executionId };
   const named = { type: 'tool_execution_started', ...about, summary } as const;
-  const child = childCall && { child: childCall.child };
+  const child = childCall && { child: childCall.child, parent: childCall.parent };
   await journal.write([...before, { ...at, fact: { ...named, ...child } }]);
   onChild(childCall);
   const performed = await runAndReport(ready, executionId, childCall, options);

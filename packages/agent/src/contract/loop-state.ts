@@ -255,6 +255,8 @@ interface ExecutionState {
   readonly isRunning: boolean;
   /** The session of the sub-agent, if the tool runs a sub-agent. */
   readonly child: SessionId | undefined;
+  /** The session that started the sub-agent. In a copy of a session, it can be a different session. */
+  readonly parent: SessionId | undefined;
 }
 
 export const newCallState: CallState = {

@@ -5,6 +5,7 @@ import type {
   JsonObject,
   JsonValue,
   LogRecord,
+  SessionId,
   ToolCallPart,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
@@ -74,6 +75,11 @@ export interface Settings {
    * recorded run was stopped before the call was rejected, the promise does not resolve.
    */
   readonly beforeRejection?: ((call: ToolCallPart) => Promise<void>) | undefined;
+  /**
+   * The session whose sub-agents the run continues. A replay sets it for records that a fork copied from another
+   * session. Default: the session of the run.
+   */
+  readonly owner?: SessionId | undefined;
   /**
    * Decides what a run does while a call needs an approval. `wait`: the run stays alive. `park`: the run ends
    * with the reason `parked`. A parked session continues when it is resumed.

@@ -261,7 +261,8 @@ class SessionWriter {
     const summary = summaryOf(name, work.input);
     const started = { type: 'tool_execution_started', ...about, summary } as const;
     const ended = { type: 'tool_execution_finished', ...about, outcome: 'completed' } as const;
-    const begin = at(turn, attempt, child ? { ...started, child: child.session } : started);
+    const link = child && { child: child.session, parent: this.#to.session };
+    const begin = at(turn, attempt, { ...started, ...link });
     return {
       start: () => this.#add(startMs, [begin]),
       end: () => {

@@ -4,6 +4,7 @@ import {
   type Item,
   type ItemId,
   type LogRecord,
+  type SessionId,
   sessionId,
   type TraceContext,
   toItem,
@@ -30,6 +31,11 @@ export interface RecordedDrive {
   /** The decision of the driver about an answer that the previous driver left incomplete. */
   readonly onInterrupted: 'keep' | 'retry';
   readonly whileAsking: 'wait' | 'park';
+  /**
+   * The session whose sub-agents the driver continued. In a copy of a session, it can be the original. Undefined
+   * if it is the session of the recording, or if the records do not name it.
+   */
+  readonly owner: SessionId | undefined;
 }
 
 function isDriver(producer: string): boolean {
@@ -46,14 +52,35 @@ export function recordedDrives(records: readonly LogRecord[]): readonly Recorded
   const lastOf = new Map(records.map(({ producer }, at) => [producer, at]));
   const items = inputItemsIn(records);
   const messages = messageKeys(records);
+  // The parent of the last sub-agent that an earlier driver started.
+  let parent: SessionId | undefined;
   return starts.map((first, index) => {
     const end = starts[index + 1] ?? records.length;
     const producer = records[first]?.producer ?? '';
     const own = records.slice(first, end).filter((record) => record.producer === producer);
     const input = inputIds(own, messages).flatMap((id) => items.get(id) ?? []);
+    const owner = ownerIn(own, parent);
+    parent = own.reduce((last, record) => parentIn(record) ?? last, parent);
     const ownEnd = 1 + (lastOf.get(producer) ?? -1);
-    return { producer, first, ownEnd, end, input, trace: traceIn(own), ...policiesIn(own) };
+    return { producer, first, ownEnd, end, input, trace: traceIn(own), owner, ...policiesIn(own) };
   });
+}
+
+/**
+ * Returns the session that the sub-agents of a driver belong to. Without a sub-agent of its own, the driver continued
+ * the last one, or it marked the executions of other sessions as lost.
+ */
+function ownerIn(own: readonly LogRecord[], before: SessionId | undefined): SessionId | undefined {
+  for (const record of own) {
+    const parent = parentIn(record);
+    if (parent !== undefined) return parent;
+  }
+  const isEnding = own.some(({ fact }) => fact?.type === 'tool_execution_finished');
+  return isEnding ? undefined : before;
+}
+
+function parentIn({ fact }: LogRecord): SessionId | undefined {
+  return fact?.type === 'tool_execution_started' ? fact.parent : undefined;
 }
 
 function traceIn(own: readonly LogRecord[]): TraceContext | undefined {

@@ -70,6 +70,7 @@ export function replayedSettings(
     },
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
+    owner: drive.owner,
     // The recording determines when calls start and how long retries wait, so the replay sets no limits here.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },

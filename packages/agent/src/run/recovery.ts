@@ -1,10 +1,13 @@
 import {
   type DraftRecord,
   type ErrorInfo,
+  type Fact,
   type FoldState,
   findItem,
   noUsage,
+  ownChild,
   type SessionId,
+  type ToolCallId,
   toArray,
 } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
@@ -21,6 +24,7 @@ import {
   responseFinished,
   retractPart,
 } from '../state/drafts.ts';
+import { changedSuffix } from '../state/turn-calls.ts';
 
 /**
  * Returns the records that a driver writes first when it opens a session after a crash. An interrupted
@@ -31,8 +35,9 @@ export function recoveryDrafts(
   state: FoldState,
   { turn }: LoopState,
   onInterrupted: Settings['onInterrupted'],
+  owner: SessionId = state.session,
 ): readonly DraftRecord[] {
-  const lost = turn === undefined ? [] : lostExecutions(turn);
+  const lost = turn === undefined ? [] : lostExecutions(turn, owner);
   // No response was interrupted. Calls without a result keep their reserved parts, because their results will
   // still arrive.
   if (turn === undefined || !isInterrupted(turn)) return lost;
@@ -76,16 +81,43 @@ function finishOpenItems({ items }: FoldState): readonly DraftRecord[] {
     }));
 }
 
-export function lostExecutions({ turn, attempt, calls }: TurnState): readonly DraftRecord[] {
+/**
+ * Returns the records that mark executions as lost: those whose process died, and those whose sub-agent belongs
+ * to another session than `owner`, because this session is a copy. This session cannot continue such a sub-agent. It runs the
+ * call again with a sub-agent of its own, which asks its own questions. `only` selects one call. Default: all calls.
+ */
+export function lostExecutions(
+  { turn, attempt, calls }: TurnState,
+  owner: SessionId,
+  only?: ToolCallId,
+): readonly DraftRecord[] {
+  const at = { turn, attempt };
   return [...calls].flatMap(([toolCallId, { execution }]): readonly DraftRecord[] => {
-    if (!execution?.isRunning) return [];
-    const { id: executionId, name } = execution;
+    if (execution === undefined || (only !== undefined && only !== toolCallId)) return [];
+    const { id: executionId, name, child, isRunning, isParked, isLost } = execution;
+    const isCopied = child !== undefined && ownChild(execution, owner) === undefined;
+    const closed = isCopied && (isRunning || isParked || isLost) ? closings(calls, toolCallId) : [];
+    const answers = closed.map((fact) => ({ ...at, fact }));
+    if (!isRunning && !(isCopied && isParked)) return answers;
     const about = { toolCallId, name, executionId, isError: true } as const;
+    const lost = { type: 'tool_execution_finished', ...about, outcome: 'lost' } as const;
+    return [...answers, { ...at, fact: lost }];
+  });
+}
+
+/** Returns the facts that close the open questions of the sub-agent that a call runs. */
+function closings(calls: TurnState['calls'], of: ToolCallId): readonly Fact[] {
+  return [...calls].flatMap(([toolCallId, { question, answer }]): readonly Fact[] => {
+    if (question?.of !== of || toolCallId === `${of}${changedSuffix}` || answer) return [];
+    const { name } = question;
     return [
-      { turn, attempt, fact: { type: 'tool_execution_finished', ...about, outcome: 'lost' } },
+      { type: 'approval_answered', toolCallId, name, decision: 'deny', reason: copiedQuestion },
     ];
   });
 }
+
+const copiedQuestion =
+  'The sub-agent that asks belongs to the original session. This copy runs the call again';
 
 /**
  * Returns the records for the aborts that are queued when a driver starts a run. They are stale, because

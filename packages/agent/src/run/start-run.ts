@@ -52,7 +52,7 @@ export async function startRun(start: RunStart): Promise<void> {
   await assertNewIds(start.context, settings, newItems);
   // A sub-agent continues because its caller needs a complete answer, so an interrupted answer is retried.
   const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
-  await recover(journal, start.stale, onInterrupted, () => {
+  await recover(journal, start.stale, { ...settings, onInterrupted }, () => {
     // One run only ends the parked turn. The new input then gets a separate run.
     if (newItems.length > 0) return runStarted(settings.ids.run(), traceForNewRun(journal.loop));
     return runStarted(start.newId, trace ?? traceForNewRun(journal.loop));
@@ -123,7 +123,7 @@ async function assertNewIds(
 async function recover(
   journal: RunContext['journal'],
   stale: readonly QueuedCommand[],
-  onInterrupted: RunContext['settings']['onInterrupted'],
+  { onInterrupted, owner }: RunContext['settings'],
   newRun: () => DraftRecord,
 ): Promise<void> {
   const { state, loop: found } = journal;
@@ -132,7 +132,7 @@ async function recover(
   const { recoveryDrafts, staleAbortDrafts } = await import('./recovery.ts');
   // An interrupted answer is not retried if the run was aborted.
   const isStopped = found.run?.aborted !== undefined || stale.length > 0;
-  const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted);
+  const mended = recoveryDrafts(state, found, isStopped ? 'keep' : onInterrupted, owner);
   const opening = [...mended, ...staleAbortDrafts(found, stale, newRun)];
   if (opening.length > 0) await journal.write(opening);
 }

@@ -408,8 +408,8 @@ function foldCall(call: CallState, fact: Fact): CallState {
     case 'tool_call_rejected':
       return { ...call, isRejected: true };
     case 'tool_execution_started': {
-      const { executionId: id, name, child } = fact;
-      const execution = { id, name, child, isRunning: true, ...notEnded };
+      const { executionId: id, name, child, parent } = fact;
+      const execution = { id, name, child, parent, isRunning: true, ...notEnded };
       return { ...call, execution, executions: call.executions + 1 };
     }
     case 'tool_execution_finished': {

@@ -149,7 +149,7 @@ function abandonedWorkDrafts(
   // If a different caller started the run, the agent's `onInterrupted` setting applies.
   if (isInterrupted(turn) && run?.id !== runId)
     return recoveryDrafts(state, loop, settings.onInterrupted);
-  return lostExecutions(turn);
+  return lostExecutions(turn, state.session);
 }
 
 /**

@@ -41,7 +41,7 @@ export async function callStep(agent: Agent, options: CallStepOptions): Promise<
     await journal.write([]);
     const found = findCall(step, options);
     if (found === undefined) return { toolCallId, outcome: 'answered' };
-    const lost = lostExecutions(found.turn).filter(({ fact }) => isOf(fact, toolCallId));
+    const lost = lostExecutions(found.turn, journal.state.session, toolCallId);
     if (lost.length > 0) await journal.write(lost);
     return { toolCallId, outcome: await answerCall(step, found) };
   } finally {
@@ -61,10 +61,6 @@ function findCall({ journal }: OpenStep, at: CallStepOptions): PendingToolCall |
   const waiting = unansweredCalls(journal.state, turn);
   const call = waiting.find(({ toolCallId }) => toolCallId === at.toolCallId);
   return call && { turn, call };
-}
-
-function isOf(fact: object | undefined, id: ToolCallId): boolean {
-  return fact !== undefined && 'toolCallId' in fact && fact.toolCallId === id;
 }
 
 async function answerCall(

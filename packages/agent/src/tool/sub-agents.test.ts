@@ -289,6 +289,35 @@ describe('20.4: a question of a sub-agent', () => {
     expect(facts.filter(({ type }) => type === 'approval_asked')).toHaveLength(1);
   });
 
+  test.for(['parked', 'running'] as const)(
+    '18.1731: attack: a copy of a session continues the %s sub-agent of the original',
+    async (kind) => {
+      const log = memoryLog();
+      const { tool, refunded } = refunds();
+      const middle = () => caller(log, [desk(log, [5], tool)], { name: 'lead' }).agent;
+      const { agent } = caller(log, [middle()], { whileAsking: 'park' });
+      await agent.run('Refund order 7.', { session }).result;
+      const before = new Map((await log.list()).map((info) => [info.session, info.through]));
+      const { records } = await log.read(session);
+      const { offset: end = 0 } =
+        kind === 'parked'
+          ? (records.at(-1) ?? {})
+          : (records.find(({ fact }) => fact?.type === 'tool_execution_started') ?? {});
+      const into = sessionId('copy');
+      await log.fork(session, { into, through: end });
+      const { agent: other } = caller(log, [middle()], { whileAsking: 'park' });
+      expect((await other.resume(into).result).stop.reason).toBe('parked');
+      const [asked, ...more] = (await snapshot(log, into)).asked;
+      expect(more).toEqual([]);
+      const answer = { type: 'approve', toolCallId: asked?.toolCallId ?? '' };
+      await log.submit(into, answer, 'answer');
+      expect(await other.resume(into).result).toMatchObject({ text: 'All done.' });
+      expect(refunded).toEqual([5]);
+      for (const [id, through] of before) expect((await log.info(id))?.through).toBe(through);
+      expect((await other.replay(into)).divergence).toBeUndefined();
+    },
+  );
+
   test('of a recorded session is replayed without a divergence', async () => {
     for (const whileAsking of ['wait', 'park'] as const) {
       const log = memoryLog();

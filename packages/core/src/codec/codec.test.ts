@@ -325,6 +325,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     ...execution,
     summary: 'read a.ts',
     child: sessionId('s2'),
+    parent: sessionId('s1'),
   },
   tool_execution_finished: {
     type: 'tool_execution_finished',

@@ -248,6 +248,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       executionId,
       summary: string,
       child: optional(session),
+      parent: optional(session),
     },
     tool_execution_finished: {
       ...called,

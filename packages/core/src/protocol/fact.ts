@@ -198,6 +198,12 @@ export type ToolFact =
        * lost, a later execution of the same call continues that session.
        */
       readonly child?: SessionId;
+      /**
+       * The session that started the sub-agent. In the session of the record itself, it is that session. In a
+       * copy of the record, it is the session of the original, and `child` does not belong to the copy.
+       * Present if `child` is present.
+       */
+      readonly parent?: SessionId;
     }
   | {
       readonly type: 'tool_execution_finished';

@@ -227,6 +227,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     ...execution,
     summary: 'read a.ts',
     child: sessionId('s2'),
+    parent: sessionId('s1'),
   },
   tool_execution_finished: {
     type: 'tool_execution_finished',

@@ -121,7 +121,7 @@ test('18.1092: attack: an imported session names no session as its origin or its
   const started1 = (id: SessionId) =>
     at(1, {
       ...{ type: 'tool_execution_started', ...call, executionId: executionId(id) },
-      ...{ summary: '', child: id },
+      ...{ summary: '', child: id, parent: session },
     });
   await (await source.open(session)).append([started1(mine), started1(child)]);
   const importInto = async (target: Log, options: ImportOptions) => {

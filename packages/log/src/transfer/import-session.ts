@@ -71,7 +71,9 @@ export async function importSession(
     const { records, chain } = chainedImport(header, read, all);
     return log.restore(session, records, { ...times, isClosed, origin, through, chain });
   }
-  const { records: kept, through } = withoutApprovals(all, header.through, childId);
+  const { records: kept, through } = withoutApprovals(all, header.through, childId, {
+    ...{ from: header.session, into: session },
+  });
   const { records, chain } = chainedImport(header, read, kept);
   // A time in the future would make the session the newest one until that time.
   const latest = systemClock.now();

@@ -1,12 +1,19 @@
 import {
   type Fact,
   type LogRecord,
+  ownChild,
   type RunId,
   recordVersion,
   type SessionId,
 } from '@millrace/core';
 
 type ChildId = (named: SessionId) => SessionId;
+
+/** The session in the file, and the session that the import creates. */
+interface ImportedIds {
+  readonly from: SessionId;
+  readonly into: SessionId;
+}
 
 /**
  * Returns the records of an imported session without everything that would let a call run, or a file change,
@@ -20,7 +27,8 @@ type ChildId = (named: SessionId) => SessionId;
  * - The model and the instructions of a branch are removed, because they would replace those of this user's
  *   agent.
  * - Calls of sub-agents lose their link to a session, or get a link to the id that `childId` returns. The session
- *   that the file names belongs to this user, or this user can create it later.
+ *   that the file names belongs to this user, or this user can create it later. A link that the session of the
+ *   file copied from its own original is lost too.
  * - An unfinished run ends with the stop reason `aborted`, so that no process continues it automatically.
  *
  * Finished and unfinished turns are treated in the same way, because a copy of the session can end in the
@@ -30,10 +38,11 @@ export function withoutApprovals(
   records: readonly LogRecord[],
   through: number,
   childId: ChildId | undefined,
+  ids: ImportedIds,
 ): { readonly records: readonly LogRecord[]; readonly through: number } {
   const kept = records.flatMap((record): readonly LogRecord[] => {
     if (record.fact === undefined) return [record];
-    const fact = harmlessFact(record.fact, childId);
+    const fact = harmlessFact(record.fact, childId, ids);
     return fact === undefined ? [] : [fact === record.fact ? record : { ...record, fact }];
   });
   const run = openRun(records);
@@ -43,7 +52,11 @@ export function withoutApprovals(
 }
 
 /** Returns undefined if the fact must be removed. */
-function harmlessFact(fact: Fact, childId: ChildId | undefined): Fact | undefined {
+function harmlessFact(
+  fact: Fact,
+  childId: ChildId | undefined,
+  { from, into }: ImportedIds,
+): Fact | undefined {
   switch (fact.type) {
     case 'approval_asked':
     case 'approval_answered':
@@ -61,10 +74,11 @@ function harmlessFact(fact: Fact, childId: ChildId | undefined): Fact | undefine
       return rest;
     }
     case 'tool_execution_started': {
-      const { child, ...rest } = fact;
+      const { child: _child, parent: _parent, ...rest } = fact;
+      const child = ownChild(fact, from);
       return child === undefined || childId === undefined
         ? rest
-        : { ...rest, child: childId(child) };
+        : { ...rest, child: childId(child), parent: into };
     }
     default:
       return fact;

@@ -1,4 +1,4 @@
-import { isId, type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import { isId, type LogRecord, ownChild, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import { type FoldCache, foldCacheFor, type KeptValue } from './fold-cache.ts';
@@ -11,28 +11,35 @@ const maxChildren = 10_000;
 /** Maximum number of sessions that one search reads. */
 const maxSessions = 1000;
 
-/** The sessions of the sub-agents that the calls of a session run. */
+/** The links from the calls of a session to the sessions of sub-agents. */
 interface ChildSessions extends KeptValue {
-  readonly children: ReadonlySet<SessionId>;
+  /**
+   * For each sub-agent, the session that started it. In a copy of a session, it can be the session of the
+   * original.
+   */
+  readonly parents: ReadonlyMap<SessionId, SessionId>;
 }
 
 const childrenFor = foldCacheFor<ChildSessions>({
-  empty: { through: 0, children: new Set() },
+  empty: { through: 0, parents: new Map() },
   fold: (before, records) => {
-    const found = records.flatMap(childOf).filter((child) => !before.children.has(child));
+    const found = records.flatMap(linkOf).filter(([child]) => !before.parents.has(child));
     if (found.length === 0) return before;
-    return { ...before, children: new Set([...before.children, ...found].slice(0, maxChildren)) };
+    return { ...before, parents: new Map([...before.parents, ...found].slice(0, maxChildren)) };
   },
 });
 
-function childOf({ fact }: LogRecord): readonly SessionId[] {
-  return fact?.type === 'tool_execution_started' && fact.child !== undefined ? [fact.child] : [];
+function linkOf({ fact }: LogRecord): readonly (readonly [SessionId, SessionId])[] {
+  if (fact?.type !== 'tool_execution_started') return [];
+  const { child, parent } = fact;
+  return child === undefined || parent === undefined ? [] : [[child, parent]];
 }
 
 /**
  * Returns the session of a sub-agent of a task, at any depth. Only the log of the task, and the logs of
- * its sub-agents, say which sessions belong to the task. Throws `not_found` for every other session. The
- * caller must check first that the client may read the task.
+ * its sub-agents, say which sessions belong to the task. A sub-agent belongs only to the session that started
+ * it, so a copy of a task does not give access to the sub-agents of the original. Throws `not_found` for every
+ * other session. The caller must check first that the client may read the task.
  */
 export async function subAgentSession(log: Log, task: string, wanted: string): Promise<SessionId> {
   const missing = new ServerError(
@@ -60,7 +67,12 @@ async function readChildren(
   let last = -1;
   for (;;) {
     const { state, isWhole } = await cache.read(session);
-    if (isWhole || state.through <= last) return state.children;
+    if (isWhole || state.through <= last) return ownChildren(state, session);
     last = state.through;
   }
+}
+
+function ownChildren({ parents }: ChildSessions, session: SessionId): ReadonlySet<SessionId> {
+  const own = [...parents].flatMap(([child, parent]) => ownChild({ child, parent }, session) ?? []);
+  return new Set(own);
 }

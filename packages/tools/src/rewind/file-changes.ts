@@ -1,4 +1,4 @@
-import { type FileVersion, type SessionId, sessionId } from '@millrace/core';
+import { type FileVersion, ownChild, type SessionId, sessionId } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
 
 /** A file change by a tool of a session. */
@@ -53,6 +53,8 @@ async function readChanges(
   // Commands that started to change files, and those of them whose changes are complete.
   const pending = new Map<string, FileChangeOnLog>();
   const recorded = new Set<FileChangeOnLog>();
+  // Copied calls whose sub-agent belongs to the original session, and the offsets of these calls.
+  const copied = new Map<string, { readonly child: SessionId; readonly offset: number }>();
   for await (const { offset, fact } of readRecords(log, session)) {
     if (fact?.type === 'file_changed') {
       const { path, before, after, name: tool, scope, executionId } = fact;
@@ -63,9 +65,21 @@ async function readChanges(
       if (ended !== undefined) recorded.add(ended);
       if (scope !== 'recorded') changes.push(change);
     }
-    if (fact?.type === 'tool_execution_started' && fact.child !== undefined)
-      for (const change of await readChanges(log, fact.child, depth + 1, seen))
-        changes.push({ ...change, offset });
+    const below = async (child: SessionId, at: number) => {
+      for (const change of await readChanges(log, child, depth + 1, seen))
+        changes.push({ ...change, offset: at });
+    };
+    if (fact?.type === 'tool_execution_started' && fact.child !== undefined) {
+      const child = ownChild(fact, session);
+      if (child === undefined) copied.set(fact.executionId, { child: fact.child, offset });
+      else await below(child, offset);
+    }
+    // The sub-agent of a copied call can still change files for the original session. Its changes belong to the
+    // copy only if the call was complete when it was copied.
+    if (fact?.type === 'tool_execution_finished' && fact.outcome === 'completed') {
+      const ended = copied.get(fact.executionId);
+      if (ended !== undefined) await below(ended.child, ended.offset);
+    }
   }
   return changes.filter((change) => !recorded.has(change));
 }
