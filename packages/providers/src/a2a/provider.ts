@@ -80,11 +80,11 @@ const maxMessageLength = 2000;
 async function* streamTask(
   connection: AgentConnection,
   { items }: ModelRequest,
-  { item, ids, signal = new AbortController().signal }: StreamContext,
+  { item, ids, session, signal = new AbortController().signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
   const { id: itemId, turn, attempt } = item;
-  const before = remoteTaskIn(items);
-  const writer = new TaskWriter({ itemId, turn, attempt, ids }, before);
+  const before = remoteTaskIn(items, session);
+  const writer = new TaskWriter({ itemId, turn, attempt, ids }, before, session);
   try {
     for await (const event of follow(connection, messageOf(items, before), writer, signal)) {
       writer.add(event);
@@ -184,13 +184,21 @@ function toProviderError(error: unknown): ProviderError {
   });
 }
 
-/** Returns the remote task of the last answer. Its context continues, and a question gets its answer. */
-function remoteTaskIn(items: readonly Item[]): RemoteTask | undefined {
+/**
+ * Returns the remote task of the last answer. Its context continues, and a question gets its answer. A copy of a
+ * session has the answers of its original, but the remote context belongs to the original. The copy starts a new
+ * one, so that neither session receives the messages of the other.
+ */
+function remoteTaskIn(
+  items: readonly Item[],
+  session: string | undefined,
+): RemoteTask | undefined {
   for (const { kind, parts } of items.toReversed()) {
     if (kind !== 'assistant') continue;
     const found = parts.findLast((part) => part.kind === 'custom' && part.name === taskPart);
     if (found?.kind !== 'custom') continue;
-    const { taskId, contextId, state, artifacts } = found.value as JsonObject;
+    const { taskId, contextId, state, artifacts, session: owner } = found.value as JsonObject;
+    if (owner !== session) return undefined;
     return {
       taskId: typeof taskId === 'string' && !isRedacted(taskId) ? taskId : undefined,
       contextId: typeof contextId === 'string' && !isRedacted(contextId) ? contextId : undefined,

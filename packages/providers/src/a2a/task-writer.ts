@@ -45,6 +45,7 @@ export class TaskWriter {
   /** The messages that were written. */
   readonly #told = new Set<string>();
   readonly #continues: boolean;
+  readonly #session: string | undefined;
   #taskId: string | undefined;
   #contextId: string | undefined;
   #state = '';
@@ -52,7 +53,13 @@ export class TaskWriter {
   #isOver = false;
   #problem = '';
 
-  constructor(options: DeltaWriterOptions, before: RemoteTask | undefined) {
+  /** `session` is the session that the task belongs to. */
+  constructor(
+    options: DeltaWriterOptions,
+    before: RemoteTask | undefined,
+    session: string | undefined,
+  ) {
+    this.#session = session;
     this.#writer = new DeltaWriter(options);
     this.#continues = before?.taskId !== undefined;
     this.#taskId = before?.taskId;
@@ -237,6 +244,7 @@ export class TaskWriter {
       ...{ kind: 'custom', name: taskPart },
       value: {
         state: this.#state,
+        ...(this.#session !== undefined && { session: this.#session }),
         ...(this.#contextId !== undefined && { contextId: this.#contextId }),
         ...(isAsking && { taskId: this.#taskId ?? null, artifacts }),
       },

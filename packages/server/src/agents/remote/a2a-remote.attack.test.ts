@@ -43,3 +43,25 @@ test('18.392: attack: pieces after the last chunk do not write the whole text ag
   expect(text).toHaveLength(100_050);
   expect(logBytes).toBeLessThan(200_000);
 });
+
+test('18.1732: attack: a copy of a session continues the remote context of the original', async () => {
+  const said = new Map<string, string[]>();
+  const { url } = await serveRemoteA2a(async (turn) => {
+    const { contextId, text } = turn;
+    said.set(contextId, [...(said.get(contextId) ?? []), text]);
+    turn.status('SUBMITTED');
+    turn.write('a', said.get(contextId)?.join(' | ') ?? '');
+    turn.status('COMPLETED');
+  });
+  const log = memoryLog();
+  const agent = createAgent({ provider: a2a({ url }), log });
+  const say = async (session: string, text: string) => (await agent.run(text, { session }).result).text;
+  await say('original', 'hello');
+  const { through = 0 } = (await log.info('original')) ?? {};
+  await log.fork('original', { into: 'copy', through });
+  await say('original', 'secret');
+  expect(await say('copy', 'what did I say?')).toBe('what did I say?');
+  expect(await say('original', 'and now?')).toBe('hello | secret | and now?');
+  expect(await say('copy', 'more')).toBe('what did I say? | more');
+  await log.close();
+});
