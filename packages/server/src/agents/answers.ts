@@ -13,6 +13,7 @@ import type { TaskMessage, Update } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Answer } from '../contract/service.ts';
 import { withNext } from '../stream/frames/frame-chunk.ts';
+import { RefusedRecords } from '../stream/refused-records.ts';
 import { messagesOf } from '../updates/task-messages.ts';
 import { updatesOf } from '../updates/updates-view.ts';
 
@@ -53,7 +54,10 @@ interface Step {
 }
 
 async function* updatesFrom(source: AnswerSource): AsyncGenerator<Update> {
-  for await (const { before, record, after, next } of stepsOf(source)) {
+  const { log, taskId, before: start } = source;
+  // A repeated request must not bring back an answer that was refused since then.
+  const refused = await RefusedRecords.read(log, sessionId(taskId), start.through);
+  for await (const { before, record, after, next } of stepsOf(source, refused)) {
     if (record.turn === 0) continue;
     for (const { update } of updatesOf(before, record, after, next)) yield update;
   }
@@ -77,17 +81,18 @@ function turnOf(taskId: string, id: string | null): number {
 }
 
 /**
- * Yields the steps from the answer's first record to the end of its run. If the answer failed, it throws the
- * error after the last step.
+ * Yields the steps from the answer's first record to the end of its run, without the records in `refused`. If the
+ * answer failed, it throws the error after the last step.
  */
-async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
+async function* stepsOf(source: AnswerSource, refused?: RefusedRecords): AsyncGenerator<Step> {
   const { taskId, before, isStart, lost } = source;
   const folder = new Folder(before);
   let previous: LogRecord | undefined;
   let hasBegun = false;
   let count = 0;
   let error: ServerError | undefined;
-  for await (const batch of batchesOf(source)) {
+  for await (const stored of batchesOf(source)) {
+    const batch = refused?.without(stored) ?? stored;
     const steps: Omit<Step, 'next'>[] = [];
     folder.addBatch(batch, (was, record, after) => steps.push({ before: was, record, after }));
     for (const [step, next] of withNext(steps)) {

@@ -55,7 +55,8 @@ test('18.1732: attack: a copy of a session continues the remote context of the o
   });
   const log = memoryLog();
   const agent = createAgent({ provider: a2a({ url }), log });
-  const say = async (session: string, text: string) => (await agent.run(text, { session }).result).text;
+  const say = async (session: string, text: string) =>
+    (await agent.run(text, { session }).result).text;
   await say('original', 'hello');
   const { through = 0 } = (await log.info('original')) ?? {};
   await log.fork('original', { into: 'copy', through });

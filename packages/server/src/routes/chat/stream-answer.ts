@@ -16,6 +16,7 @@ import type { Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
+import { RefusedRecords } from '../../stream/refused-records.ts';
 import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
 
 /**
@@ -126,8 +127,9 @@ async function* chunksOf(
   if (isStreaming && isWaiting(from)) return yield parkedEnd;
   let state = from;
   const { session } = from.fold;
+  const refused = await RefusedRecords.read(log, session, from.through);
   for await (const batch of log.follow(session, { from: from.through, signal })) {
-    const { state: next, steps } = foldChat(state, batch);
+    const { state: next, steps } = foldChat(state, refused.without(batch));
     state = next;
     for (const step of steps) {
       denied.add(step.record);

@@ -7,6 +7,7 @@ import {
 } from '@millrace/core';
 import { waitsForClient } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
+import { RefusedRecords } from '../../stream/refused-records.ts';
 import {
   openStored,
   type Question,
@@ -66,9 +67,11 @@ export class RunView {
     this.#time = at;
   }
 
+  /** Adds records. A text that a later one of these records takes back is not news. */
   add(steps: readonly ResponseStep[]): RunMoment {
     let news = '';
     const logs: RunLog[] = [];
+    const refused = RefusedRecords.of(steps.map(({ record }) => record));
     for (const step of steps) {
       const { record, after, end } = step;
       this.#state = after.fold;
@@ -76,6 +79,7 @@ export class RunView {
       this.#time = record.time;
       this.#end = end;
       if (record.fact?.type === 'command_queued') this.#noteAnswer(record.fact.command);
+      if (refused.has(record)) continue;
       for (const [index, one] of logsOf(step).entries())
         logs.push({ at: record.offset, index, ...one });
       const text = record.offset > this.#told ? newsOf(step) : '';
