@@ -131,6 +131,8 @@ test('18.1606: attack: a user calls a tool of the agent for apps directly', asyn
   const { offset } = (await send('GET', `${child}/records`)).body.records.at(-1);
   const item_id = (await snapshot(log, sessionId(called.task_id))).items.chunk[0]?.id;
   for (const [door, body] of [
+    [`${path}/rpc`, { method: 'event/send', params: { task_id: called.task_id, content } }],
+    [`${child}/commands`, { type: 'retry' }],
     [`${path}/rpc`, { method: 'message/send', params: { content } }],
     [`${path}/rpc`, { method: 'message/send', params: { task_id: called.task_id, content } }],
     [`${path}/rpc`, { method: 'task/create', params: {} }],
@@ -173,6 +175,38 @@ test('18.1606: attack: a user calls a tool of the agent for apps directly', asyn
   const rpc = { method: 'message/send', params: { content } };
   expect((await send('POST', `${path}/rpc`, rpc, undefined, operator)).status).toBe(200);
   expect(ran.slice(before)).toEqual(['w_order', 'w_delete']);
+});
+
+test('18.1734: attack: a user continues an idle task of the agent for apps', async () => {
+  const { call, ran, send, log } = await shownApp({ as: asUser('eve') });
+  const { body: called } = await call('refresh');
+  const task_id = called.task_id;
+  const isIdle = async () => (await log.info(task_id))?.hasWork === false && ran.length > 1;
+  await expect.poll(isIdle).toBe(true);
+  const before = [...ran];
+  const { name: id } = (await send('GET', `/tasks/${task_id}`)).body;
+  const sent = transcript(await snapshot(log, sessionId(task_id)));
+  const [first] = sent.find(({ kind }) => kind === 'user')?.parts ?? [];
+  const words = first?.kind === 'text' ? first.text : expect.fail('The task has no message');
+  const text = '{"name":"w_delete","arguments":{}}';
+  const chat = (said: string) => [
+    { id: 'm1', role: 'user', parts: [{ type: 'text', text: said }] },
+  ];
+  const content = { type: 'text', author: 'user', content: text };
+  const path = '/agents/name/guide-apps';
+  for (const [door, body] of [
+    [`${path}/rpc`, { method: 'event/send', params: { task_id, content } }],
+    [`${path}/rpc`, { method: 'event/send', params: { task_name: id, content } }],
+    [`${path}/chat`, { id, messages: chat(text) }],
+    [`${path}/chat`, { id, trigger: 'regenerate-message', messages: chat(words) }],
+    [`/tasks/${task_id}/commands`, { type: 'retry' }],
+  ] as const) {
+    const { body: answer } = await send('POST', door, body);
+    const refused = expect.stringContaining('an agent that runs the calls of MCP apps');
+    expect([door, JSON.stringify(answer)]).toEqual([door, refused]);
+  }
+  expect(await isIdle()).toBe(true);
+  expect(ran).toEqual(before);
 });
 
 test('18.472: attack: an app calls a tool that needs an approval', async () => {

@@ -6,10 +6,11 @@ import { placeOf, taskSearch } from '../../stores/task-store.ts';
 import type { ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(
-  tasks: TasksService,
+  service: TasksService,
   rules: ScopeRules,
   copies: CopyLimit | undefined,
 ): TasksService {
+  const tasks = withInputCheck(service, rules);
   const owned = rules.scope.kind === 'user' ? { owner: rules.scope.user } : {};
   const get: TasksService['get'] = (ref) => {
     const reference = 'id' in ref ? ref.id : ref.name;
@@ -32,13 +33,11 @@ export function scopedTasks(
     },
     async create(agentId, body, sent) {
       await rules.agent(agentId);
-      if (sent?.isAppCall !== true) await rules.assertInputAccepted(agentId);
       await checkNamed({ task_name: body.name });
       return tasks.create(agentId, body, { ...sent, ...owned });
     },
     async sendMessage(agentId, body, sent) {
       await rules.agent(agentId);
-      await rules.assertInputAccepted(agentId);
       await checkNamed(body);
       return tasks.sendMessage(agentId, body, { ...sent, ...owned });
     },
@@ -50,20 +49,16 @@ export function scopedTasks(
     },
     async submit(taskId, command, sent) {
       await rules.assertTask(taskId);
-      const isInput = command.type === 'message' || command.type === 'steer';
-      if (isInput && sent?.isAppCall !== true) await rules.assertTaskAcceptsInput(taskId);
       return tasks.submit(taskId, withVerifiedName(command, rules), sent);
     },
     async fork(taskId, body, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
-      await rules.assertTaskAcceptsInput(taskId);
       return tasks.fork(taskId, body, { ...sent, copies });
     },
     async branch(taskId, body, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
-      await rules.assertTaskAcceptsInput(taskId);
       // The operator of an agent decides about its instructions and the results of its tools.
       if (body.instructions != null) throw rules.forbid('replace the instructions of an agent');
       if ((body.results ?? []).length > 0) throw rules.forbid('replace the results of tools');
@@ -72,7 +67,6 @@ export function scopedTasks(
     async copy(taskId, copied, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
-      await rules.assertTaskAcceptsInput(taskId);
       return tasks.copy(taskId, copied, { ...sent, copies });
     },
     async request(taskId, at) {
@@ -106,6 +100,50 @@ export function scopedTasks(
     },
   };
 }
+
+/**
+ * Returns the service with a check of each input. Every request of a restricted caller that starts or continues a run
+ * goes through these methods, so no route can leave the check out.
+ */
+function withInputCheck(tasks: TasksService, rules: ScopeRules): TasksService {
+  return {
+    ...tasks,
+    async create(agentId, body, sent) {
+      if (sent?.isAppCall !== true) await rules.assertInputAccepted(agentId);
+      return tasks.create(agentId, body, sent);
+    },
+    async sendMessage(agentId, body, sent) {
+      await rules.assertInputAccepted(agentId);
+      return tasks.sendMessage(agentId, body, sent);
+    },
+    async sendEvent(agentId, body, sent) {
+      await rules.assertInputAccepted(agentId);
+      return tasks.sendEvent(agentId, body, sent);
+    },
+    async submit(taskId, command, sent) {
+      const isInput = !commandsWithoutInput.has(command.type);
+      if (isInput && sent?.isAppCall !== true) await rules.assertTaskAcceptsInput(taskId);
+      return tasks.submit(taskId, command, sent);
+    },
+    async fork(taskId, body, sent) {
+      await rules.assertTaskAcceptsInput(taskId);
+      return tasks.fork(taskId, body, sent);
+    },
+    async branch(taskId, body, sent) {
+      await rules.assertTaskAcceptsInput(taskId);
+      return tasks.branch(taskId, body, sent);
+    },
+    async copy(taskId, copied, sent) {
+      await rules.assertTaskAcceptsInput(taskId);
+      return tasks.copy(taskId, copied, sent);
+    },
+  };
+}
+
+/** The commands about work that is already there. All others are input, also those that repeat earlier input. */
+const commandsWithoutInput: ReadonlySet<Command['type']> = new Set<Command['type']>([
+  ...(['approve', 'deny', 'tool_output', 'abort', 'compact', 'withdraw', 'revoke'] as const),
+]);
 
 /**
  * Sets the name of the person who decides. For a user of the application, the server knows the name. For a
