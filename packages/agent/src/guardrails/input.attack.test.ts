@@ -121,3 +121,26 @@ test.each([
   expect((await end(agent.run(items, { session }))).reason).toBe('blocked');
   expect(provider.requests).toEqual([]);
 });
+
+test('18.1735: attack: a Word document has a text that the guardrails do not read', async () => {
+  const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+  const texts: string[] = [];
+  const onlyPictures = inputGuardrail({
+    name: 'only-pictures',
+    check: ({ item, text }) => {
+      texts.push(text);
+      const files = item.parts.filter(({ kind }) => kind === 'file' || kind === 'media');
+      const isKnown = files.every((file) => 'mimeType' in file && /^image\//.test(file.mimeType));
+      return isKnown ? 'pass' : { verdict: 'stop', reason: 'only pictures' };
+    },
+  });
+  const { agent, end, provider } = createTestAgent(['Thanks.'], { guardrails: [onlyPictures] });
+  const bytes = new Uint8Array([0x50, 0x4b, 3, 4, 0, 0]);
+  const picture = withFile('image/png', { type: 'bytes', bytes });
+  expect((await end(agent.run([picture], { session: 'picture' }))).reason).toBe('stop');
+  const document = withFile(type, { type: 'bytes', bytes }, 'note.docx');
+  const refused = await end(agent.run([document], { session: 'document' }));
+  expect(refused.reason).toBe('blocked');
+  expect(texts.at(-1)).toContain(`note.docx ${type}`);
+  expect(provider.requests).toHaveLength(1);
+});

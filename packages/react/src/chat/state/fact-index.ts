@@ -154,6 +154,8 @@ export interface CallFacts {
   readonly summary?: string;
   /** The session of the sub-agent, if the call runs one. */
   readonly child?: string;
+  /** The session that the sub-agent belongs to. In a copy of a session, it can be the original. */
+  readonly parent?: string;
   /** True if the run was stopped while the call was running. */
   readonly isStopped?: boolean;
   readonly outcome?: 'completed' | 'discarded' | 'lost';
@@ -174,8 +176,12 @@ export interface CallFacts {
 function callFactsOf(event: AgentEvent): CallFacts | undefined {
   switch (event.type) {
     case 'tool_execution_started': {
-      const { time: startedAt, summary, child } = event;
-      return { startedAt, summary, ...(child !== undefined && { child }) };
+      const { time: startedAt, summary, child, parent } = event;
+      const link = {
+        ...(child !== undefined && { child }),
+        ...(parent !== undefined && { parent }),
+      };
+      return { startedAt, summary, ...link };
     }
     case 'tool_execution_finished':
       // A parked call still waits for an answer. A later execution continues it.

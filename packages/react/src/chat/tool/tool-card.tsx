@@ -45,7 +45,10 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const isGoingOn = !isFinalStatus[status];
   // The lane of a sub-agent shows its text, so the same text is not shown as progress.
   const SubAgent = useContext(SubAgentView);
-  const hasLane = facts?.child !== undefined && SubAgent !== undefined;
+  // The server does not give the sub-agents of the original to readers of a copy.
+  const isOwn = facts?.parent === undefined || facts.parent === source.state.session;
+  const child = isOwn ? facts?.child : undefined;
+  const hasLane = child !== undefined && SubAgent !== undefined;
   const [isUnfolded, setUnfolded] = useFolding(source, partId, isGoingOn, { hasLane, hasMedia });
   // While an approval is required, the approval card shows the input.
   const isShown = isUnfolded && status !== 'asking';
@@ -96,9 +99,9 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
               isStopped={status === 'stopped'}
             />
           )}
-          {facts?.child !== undefined && SubAgent !== undefined && (
+          {child !== undefined && SubAgent !== undefined && (
             <Suspense fallback={null}>
-              <SubAgent source={source} session={facts.child} isRunning={isGoingOn} />
+              <SubAgent source={source} session={child} isRunning={isGoingOn} />
             </Suspense>
           )}
         </div>
