@@ -148,7 +148,6 @@ export type {
   UnknownFact,
 } from './protocol/fact.ts';
 export { type Author, type Item, type ItemKind, transcriptVersion } from './protocol/item.ts';
-export { ownChild } from './protocol/own-child.ts';
 export {
   type CustomPart,
   type FilePart,
@@ -186,7 +185,7 @@ export type {
   SafetyRating,
 } from './protocol/response-details.ts';
 export type { ErrorInfo, Stop, StopReason } from './protocol/stop.ts';
-export { toolCallPart } from './protocol/tool-call.ts';
+export { ownChild, toolCallPart } from './protocol/tool-call.ts';
 export {
   addDecimals,
   addUsage,

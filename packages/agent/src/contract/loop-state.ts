@@ -253,9 +253,8 @@ interface ExecutionState {
   /** True if the tool has returned a result. If this result is no longer on the log, the call does not run again. */
   readonly isDone: boolean;
   readonly isRunning: boolean;
-  /** The session of the sub-agent, if the tool runs a sub-agent. */
+  /** The session of the sub-agent, if the tool runs a sub-agent, and the session that started it. */
   readonly child: SessionId | undefined;
-  /** The session that started the sub-agent. In a copy of a session, it can be a different session. */
   readonly parent: SessionId | undefined;
 }
 

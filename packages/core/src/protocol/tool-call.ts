@@ -1,4 +1,4 @@
-import type { ToolCallId } from '../ids.ts';
+import type { SessionId, ToolCallId } from '../ids.ts';
 import type { JsonLimits, JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Part, ToolCallPart } from './part.ts';
@@ -26,4 +26,19 @@ export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart
  */
 export function withDerived(part: Part): Part {
   return part.kind === 'tool_call' ? withInput(part) : part;
+}
+
+/** The fields of `tool_execution_started` that link a call to the session of its sub-agent. */
+interface ChildLink {
+  readonly child?: SessionId | undefined;
+  readonly parent?: SessionId | undefined;
+}
+
+/**
+ * Returns the session of the sub-agent that an execution runs, if `session` started this sub-agent. A fork copies
+ * the records of its original, so it contains links to sub-agents that belong to the original. Programs must not
+ * read, continue or stop a sub-agent through such a copy.
+ */
+export function ownChild(link: ChildLink | undefined, session: SessionId): SessionId | undefined {
+  return link?.parent === session ? link.child : undefined;
 }

@@ -12,8 +12,8 @@ import type { Log } from '@millrace/log';
 import type { TaskMessage, Update } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Answer } from '../contract/service.ts';
+import { RefusedRecords } from '../inspection/refused-records.ts';
 import { withNext } from '../stream/frames/frame-chunk.ts';
-import { RefusedRecords } from '../stream/refused-records.ts';
 import { messagesOf } from '../updates/task-messages.ts';
 import { updatesOf } from '../updates/updates-view.ts';
 

@@ -16,7 +16,7 @@ import type { Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
-import { RefusedRecords } from '../../stream/refused-records.ts';
+import { RefusedRecords } from '../../inspection/refused-records.ts';
 import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
 
 /**

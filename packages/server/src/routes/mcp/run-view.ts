@@ -7,7 +7,7 @@ import {
 } from '@millrace/core';
 import { waitsForClient } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
-import { RefusedRecords } from '../../stream/refused-records.ts';
+import { RefusedRecords } from '../../inspection/refused-records.ts';
 import {
   openStored,
   type Question,
