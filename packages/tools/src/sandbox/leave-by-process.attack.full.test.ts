@@ -224,6 +224,23 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(await agent.run('echo x > /dev/tty')).toContain('No such device');
   });
 
+  test('18.1750: attack: a command takes a lease on a file, so that every program that opens it waits', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.home, { '.gitconfig': '[user]\n\tname = me\n' });
+    const program = `$SIG{IO} = "IGNORE"; for my $command (1024, 1040) { open my $f, "<", "$ENV{HOME}/.gitconfig" or die; $! = 0; fcntl($f, $command, 1); print 0 + $!, " " }`;
+    expect(await agent.run(`perl -e '${program}'`)).toBe('1 1');
+  });
+
+  test('18.1752: attack: a command makes a snapshot of a btrfs file system', async (context) => {
+    const agent = await attackAgent(user, context);
+    const program = `open my $f, "<", "." or die; foreach my $request (0x50009417, 0x50009401, 0x4020bc10) { $! = 0; my $args = pack "x4096"; ioctl($f, $request, $args); print 0 + $!, " " }`;
+    expect(await agent.run(`perl -e '${program}'`)).toBe('1 1 1');
+    // `cp --reflink` and compilers share the content of files with requests of the same type.
+    const clone = `open my $a, "<", "$0" or die; open my $b, ">", "b" or die; $! = 0; ioctl($b, 0x40049409, fileno $a); print 0 + $!`;
+    agent.write(agent.workspace, { 'clone.pl': clone });
+    expect(await agent.run('perl clone.pl')).toMatch(/^(?:0|18|22|25|95)$/);
+  });
+
   test('attack: a command changes what the kernel runs after a crash', async (context) => {
     const agent = await attackAgent(user, context);
     const before = readFileSync('/proc/sys/kernel/core_pattern', 'utf8');

@@ -46,13 +46,31 @@ const machines = [
   {
     name: 'x64',
     audit: 0xc000003e,
-    ...{ read: 0, socket: 41, socketpair: 53, ioctl: 16, clone: 56, ptrace: 101, mount: 165 },
+    ...{
+      read: 0,
+      socket: 41,
+      socketpair: 53,
+      ioctl: 16,
+      fcntl: 72,
+      clone: 56,
+      ptrace: 101,
+      mount: 165,
+    },
     ...{ execve: 59, unshare: 272, connect: 42, keyctl: 250 },
   },
   {
     name: 'arm64',
     audit: 0xc00000b7,
-    ...{ read: 63, socket: 198, socketpair: 199, ioctl: 29, clone: 220, ptrace: 117, mount: 40 },
+    ...{
+      read: 63,
+      socket: 198,
+      socketpair: 199,
+      ioctl: 29,
+      fcntl: 25,
+      clone: 220,
+      ptrace: 117,
+      mount: 40,
+    },
     ...{ execve: 221, unshare: 97, connect: 203, keyctl: 219 },
   },
 ] as const;
@@ -68,12 +86,11 @@ describe.for(machines)('on $name', (machine) => {
       expect(call(number)).toBe('allow');
   });
 
-  test('files get no setuid bit and no program the setgid bit, and openat2, which hides them, does not exist', () => {
+  test('files get no setuid or setgid bit, and openat2, which hides them, does not exist', () => {
     const fchmodat2 = 452;
-    expect(call(fchmodat2, 0, 0, 0o755)).toBe('allow');
-    expect(call(fchmodat2, 0, 0, 0o4755)).toBe(1);
-    expect(call(fchmodat2, 0, 0, 0o2644)).toBe('allow');
-    for (const mode of [0o2755, 0o2010, 0o6711]) expect(call(fchmodat2, 0, 0, mode)).toBe(1);
+    for (const mode of [0o755, 0o1777]) expect(call(fchmodat2, 0, 0, mode)).toBe('allow');
+    for (const mode of [0o4755, 0o4644, 0o2755, 0o2010, 0o6711, 0o2644])
+      expect(call(fchmodat2, 0, 0, mode)).toBe(1);
     expect(call(437)).toBe(38);
   });
 
@@ -114,6 +131,23 @@ describe.for(machines)('on $name', (machine) => {
     expect(call(machine.ioctl, 0, 0x5401)).toBe('allow');
     expect(call(machine.ioctl, 0, 0x5412)).toBe(1);
     expect(call(machine.ioctl, 0, 0x541c)).toBe(1);
+  });
+
+  test('no file gets a lease or a delegation, and other requests for open files are allowed', () => {
+    for (const command of [1024, 1040]) expect(call(machine.fcntl, 3, command, 1)).toBe(1);
+    for (const command of [0, 4, 6, 1025, 1026, 1030, 1033])
+      expect(call(machine.fcntl, 3, command)).toBe('allow');
+  });
+
+  test('no snapshot and no subvolume can be made, and files can share their content', () => {
+    // Requests of btrfs, bcachefs, XFS and encrypted folders.
+    for (const request of [0x50009417, 0x50009401, 0x4008941a, 0x4020bc10, 0x4038586b, 0xc0506617])
+      expect(call(machine.ioctl, 3, request)).toBe(1);
+    // FICLONE, FICLONERANGE, FIDEDUPERANGE, FIONREAD, FS_IOC_SETFLAGS, FS_IOC_FIEMAP and FS_IOC_FSGETXATTR.
+    for (const request of [
+      ...[0x40049409, 0x4020940d, 0xc0189436, 0x541b, 0x40086602, 0xc020660b, 0x801c581f],
+    ])
+      expect(call(machine.ioctl, 3, request)).toBe('allow');
   });
 
   test('calls of another architecture or convention do not exist', () => {

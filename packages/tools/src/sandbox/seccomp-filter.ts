@@ -38,6 +38,7 @@ interface Architecture {
   readonly socket: number;
   readonly socketpair: number;
   readonly ioctl: number;
+  readonly fcntl: number;
   readonly clone: number;
   /** The calls that set the permissions of a file, with the index of the argument for the permissions. */
   readonly modes: readonly (readonly [call: number, mode: number])[];
@@ -56,7 +57,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
     maxCall: 0x40000000,
-    ...{ socket: 41, socketpair: 53, ioctl: 16, clone: 56 },
+    ...{ socket: 41, socketpair: 53, ioctl: 16, fcntl: 72, clone: 56 },
     // `modes`: chmod, fchmod, fchmodat, fchmodat2, creat, mknod and mknodat. `opens`: open and openat.
     modes: [
       [90, 1],
@@ -80,7 +81,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
   arm64: {
     audit: 0xc00000b7,
     maxCall: 0x40000000,
-    ...{ socket: 198, socketpair: 199, ioctl: 29, clone: 220 },
+    ...{ socket: 198, socketpair: 199, ioctl: 29, fcntl: 25, clone: 220 },
     // `modes`: fchmod, fchmodat, fchmodat2 and mknodat. `opens`: openat.
     modes: [
       [52, 1],
@@ -117,11 +118,11 @@ const clone3 = 435;
 const openat2 = 437;
 /**
  * With these bits, a program runs with the rights of its owner or group. A different user of the machine
- * could start such a program outside of the sandbox. `setgidBits` is harmless on a folder, but the filter
- * cannot see whether a path is a folder.
+ * could start such a program outside of the sandbox. The filter refuses the setgid bit (0o2000) even if nobody may
+ * execute the file: an access control list can permit that later, and the filter cannot read the list. The bit is
+ * harmless on a folder, but the filter cannot see whether a path is a folder.
  */
-const setuidBit = 0o4000;
-const setgidBits = 0o2010;
+const raisedRights = 0o6000;
 /**
  * The flags with which a call creates a file: O_CREAT and O_TMPFILE. Without them, the call sets no
  * permissions.
@@ -131,6 +132,30 @@ const createFlags = 0o20000100;
 const namespaceFlags = 0x7e020000;
 /** The ioctl requests TIOCSTI and TIOCLINUX. They insert input into a terminal. */
 const typingRequests = [0x5412, 0x541c] as const;
+/**
+ * The types of ioctl requests of btrfs (0x94) and bcachefs (0xbc). A snapshot shows the files below the mounts of the
+ * sandbox, and a read-only subvolume cannot be renamed. Users need no capability for both. Requests of the other file
+ * systems need a capability, or change only an open file.
+ */
+const volumeTypes = [0x94, 0xbc] as const;
+/** FICLONE, FICLONERANGE and FIDEDUPERANGE copy open files on many file systems. They have the type of btrfs. */
+const cloneRequests = [0x40049409, 0x4020940d, 0xc0189436] as const;
+/**
+ * The type and number of further refused requests: files by handle of XFS ('X' 104 to 108, 122 and 123), and policies
+ * and keys of encrypted folders ('f' 19, and 23 to 25). Without its key, nobody can rename what such a folder contains.
+ */
+const fileSystemRequests = [
+  ...[0x5868, 0x5869, 0x586a, 0x586b, 0x586c, 0x587a, 0x587b],
+  ...[0x6613, 0x6617, 0x6618, 0x6619],
+] as const;
+/**
+ * The commands F_SETLEASE and F_SETDELEG of fcntl. They work on the user's files in read-only mounts. As long as a
+ * command holds a lease, every program that opens the file waits, for 45 seconds by default.
+ */
+const leaseCommands = [1024, 1040] as const;
+/** The bits of the type and the number in a request of ioctl. The other bits are the size and the direction. */
+const typeAndNumber = 0xffff;
+const requestType = 0xff00;
 /**
  * The allowed address families: the Internet (2 and 10), and netlink (16), which lists network
  * interfaces.
@@ -170,10 +195,7 @@ export function seccompFilter(
     load(0),
     ifAtLeast(machine.maxCall, 0, 1),
     refuse(noSuchCall),
-    ...[...machine.refused, ...refusedEverywhere].flatMap((call) => [
-      ifEqual(call, 0, 1),
-      refuse(notPermitted),
-    ]),
+    ...refuseEach([...machine.refused, ...refusedEverywhere]),
     ...[clone3, openat2].flatMap((call) => [ifEqual(call, 0, 1), refuse(noSuchCall)]),
     ...machine.modes.flatMap(([call, mode]) => whenCall(call, refuseRaisedRights(mode))),
     ...machine.opens.flatMap(([call, flags, mode]) =>
@@ -193,8 +215,14 @@ export function seccompFilter(
     ]),
     ...whenCall(machine.ioctl, [
       argument(1),
-      ...typingRequests.flatMap((request) => [ifEqual(request, 0, 1), refuse(notPermitted)]),
+      ...refuseEach(typingRequests),
+      ...cloneRequests.flatMap((request) => [ifEqual(request, 0, 1), allow]),
+      and(typeAndNumber),
+      ...refuseEach(fileSystemRequests),
+      and(requestType),
+      ...refuseEach(volumeTypes.map((type) => type << 8)),
     ]),
+    ...whenCall(machine.fcntl, [argument(1), ...refuseEach(leaseCommands)]),
     ...whenCall(machine.socket, [
       argument(0),
       ...families.flatMap((family) => [ifEqual(family, 0, 1), allow]),
@@ -214,16 +242,12 @@ export function seccompFilter(
 }
 
 function refuseRaisedRights(mode: number): readonly Instruction[] {
-  return [
-    argument(mode),
-    and(setuidBit),
-    ifEqual(0, 1, 0),
-    refuse(notPermitted),
-    argument(mode),
-    and(setgidBits),
-    ifEqual(setgidBits, 0, 1),
-    refuse(notPermitted),
-  ];
+  return [argument(mode), and(raisedRights), ifEqual(0, 1, 0), refuse(notPermitted)];
+}
+
+/** Returns instructions that refuse a call if the loaded value is in the list. */
+function refuseEach(values: readonly number[]): readonly Instruction[] {
+  return values.flatMap((value) => [ifEqual(value, 0, 1), refuse(notPermitted)]);
 }
 
 /**

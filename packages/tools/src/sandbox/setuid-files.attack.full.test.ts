@@ -45,10 +45,20 @@ describe.for(sandboxUsers)('as %s', (user) => {
     },
   );
 
+  test('18.1751: attack: a command makes a file with the setgid bit executable through an access control list', async (context) => {
+    const agent = await attackAgent(user, context);
+    const setxattr = process.arch === 'arm64' ? 5 : 188;
+    const entries = '[1, 7, -1], [4, 5, -1], [32, 5, -1]';
+    const program = `my ($n, $k) = ("a", "system.posix_acl_access"); my $v = pack("L", 2) . join("", map { pack "SSl", @$_ } ${entries}); syscall ${setxattr}, $n, $k, $v, length $v, 0`;
+    await agent.run(`cp /bin/true a; chmod 2644 a; perl -e '${program}'`);
+    const { mode } = lstatSync(join(agent.workspace, 'a'));
+    expect((mode & 0o2000).toString(8)).toBe('0');
+  });
+
   test('other permissions and files work', async (context) => {
     const agent = await attackAgent(user, context);
     const said = await agent.run(
-      'echo a > a; chmod 755 a; chmod 2644 a; chmod 1777 .; mkfifo b; install -m 700 a c; ls',
+      'echo a > a; chmod 755 a; chmod 1777 .; mkfifo b; install -m 700 a c; ls',
     );
     expect(said).toBe('a\nb\nc');
   });
