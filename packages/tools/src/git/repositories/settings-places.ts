@@ -1,6 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
+import { errorCodeOf } from '../../contract/workspace-error.ts';
 import { followLinks } from '../../workspace/real-form.ts';
 import { programsOfSettings } from '../git-folder/programs-of-settings.ts';
 import { type GitSetting, readGitSettings } from '../read-git-settings.ts';
@@ -107,13 +109,28 @@ function withoutHelpers(hooks: string): string {
 /** Maximum size of a file with settings, in bytes. */
 const maxBytes = 1_048_576;
 
-/** Returns the content of a file. Returns undefined if the file does not exist or is too large. */
+/**
+ * Returns the content of a file. Returns undefined if the file does not exist, is too large or cannot be read. Throws
+ * if a different program holds a lease on the file, because git would wait for its end and then read the settings.
+ */
 function contentOf(path: string): string | undefined {
+  let file: number | undefined;
   try {
     // Git follows a link to a file, so this code also follows it.
     const entry = statSync(path, { throwIfNoEntry: false });
-    return entry?.isFile() && entry.size <= maxBytes ? readFileSync(path, 'utf8') : undefined;
-  } catch {
+    if (!entry?.isFile() || entry.size > maxBytes) return undefined;
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const { size } = fstatSync(file);
+    return size <= maxBytes ? readFileSync(file, 'utf8') : undefined;
+  } catch (error) {
+    if (errorCodeOf(error) === 'EAGAIN') throw leased(path, error);
     return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
+}
+
+function leased(path: string, cause: unknown): SandboxError {
+  const message = `Cannot read ${path}: another program has locked it with a lease. Close that program and try again`;
+  return new SandboxError('cannot_confine', message, { path }, { cause });
 }

@@ -1,6 +1,7 @@
-import { lstat, opendir, readFile } from 'node:fs/promises';
+import { lstat, opendir } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { isGitConfigWithoutSecrets } from '../../git/git-config.ts';
+import { readRegularFile } from '../../git/read-regular-file.ts';
 import { lexicalPath } from '../../workspace/match-path.ts';
 import { secretProtection } from '../home-protection.ts';
 import type { ReadPath } from './read-only-command.ts';
@@ -94,6 +95,7 @@ const ignoreFiles: ReadonlyMap<string, string> = new Map([
 ]);
 
 const maxIgnoreBytes = 1_000_000;
+const maxConfigBytes = 1_048_576;
 
 /** True if a folder above the searched path has an ignore file with an exception. */
 async function hasExceptionAbove(real: string): Promise<boolean> {
@@ -113,9 +115,9 @@ async function hasException(folder: string, name: string): Promise<boolean> {
   if (file === undefined) return false;
   const path = join(folder, file);
   try {
-    const stats = await lstat(path);
-    if (!stats.isFile() || stats.size > maxIgnoreBytes) return true;
-    return /^\uFEFF?!/m.test(await readFile(path, 'utf8'));
+    await lstat(path);
+    const content = await readRegularFile(path, maxIgnoreBytes);
+    return content === undefined || /^\uFEFF?!/m.test(content.toString('utf8'));
   } catch (error) {
     // If `.git` is a file, the repository is in a different folder.
     return (error as NodeJS.ErrnoException).code !== 'ENOENT';
@@ -128,6 +130,6 @@ async function hasException(folder: string, name: string): Promise<boolean> {
  */
 async function isHarmlessGitFile(path: string): Promise<boolean> {
   if (!path.endsWith(`${sep}config`) || !path.includes(`${sep}.git${sep}`)) return false;
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  return text !== undefined && isGitConfigWithoutSecrets(text);
+  const content = await readRegularFile(path, maxConfigBytes);
+  return content !== undefined && isGitConfigWithoutSecrets(content.toString('utf8'));
 }
