@@ -265,7 +265,7 @@ class Bubblewrap implements Sandbox {
         try {
           notes.push(...names.finish());
           if (later) notes.push(...later.finish());
-          if (isGone) forgetNote();
+          if (isGone) forgetNote(names.isRestored());
         } finally {
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.

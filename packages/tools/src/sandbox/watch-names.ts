@@ -1,26 +1,25 @@
-import {
-  chmodSync,
-  type FSWatcher,
-  lstatSync,
-  readdirSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { type FSWatcher, lstatSync, readdirSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errorCodeOf } from '../contract/workspace-error.ts';
+import { SandboxError } from '../contract/sandbox.ts';
 import { isHarmlessChange } from '../git/git-config.ts';
 import { readRegularFileSync } from '../git/read-regular-file.ts';
-import { atRealEntry, inRealFolder } from '../workspace/folder.ts';
-import { isKeptName, moveAway } from '../workspace/kept-names.ts';
+import { atRealEntry } from '../workspace/folder.ts';
+import { isKeptName } from '../workspace/kept-names.ts';
 import {
   type KeptFile,
   type KeptPlace,
   maxKeptBytes,
   type WatchedName,
 } from './protected-paths.ts';
+import {
+  isUnchanged,
+  moveAwayAt,
+  type Restored,
+  restore,
+  restoreModes,
+  sentenceOf,
+  sentencesOf,
+} from './restore-names.ts';
 
 /** Watches paths while a command runs. */
 export interface NameWatch {
@@ -36,6 +35,8 @@ export interface NameWatch {
    * changes.
    */
   finish(): readonly string[];
+  /** False if a file that appeared is still there after `finish`. The next command must check its name again. */
+  isRestored(): boolean;
 }
 
 /**
@@ -106,6 +107,7 @@ export function watchNames(
   open.add(checkLast);
   return {
     blocked: controller.signal,
+    isRestored: () => [...changed.values()].every(({ isThere }) => !isThere),
     isExposed() {
       for (const { check } of ofHidden) check();
       return exposed.size > 0;
@@ -129,7 +131,9 @@ export function watchNames(
 }
 
 /**
- * Checks the names of a command whose process ended before it could check them. Returns sentences about the changes.
+ * Checks the names of a command whose process ended before it could check them, or could not rename them. Returns
+ * sentences about the changes. Throws a `SandboxError` if a path cannot be restored, because the next command would
+ * treat it as a file of the user.
  */
 export function checkNames(names: readonly WatchedName[], newNames?: NewNames): readonly string[] {
   const changed = new Map<string, Restored>();
@@ -138,6 +142,9 @@ export function checkNames(names: readonly WatchedName[], newNames?: NewNames): 
   };
   for (const name of names) checkName(name);
   if (newNames !== undefined) checkNewNames(newNames, checkName).check();
+  for (const [path, restored] of changed)
+    if (restored.isThere)
+      throw new SandboxError('cannot_confine', sentenceOf(path, restored), { path });
   return sentencesOf(changed);
 }
 
@@ -153,24 +160,6 @@ const open = new Set<() => readonly string[]>();
  */
 export function checkOpenWatches(): readonly string[] {
   return [...open].flatMap((check) => check());
-}
-
-/** The result of restoring a path that a command has changed. */
-interface Restored {
-  /** The new path of the file that appeared there. Undefined if there was no file, or if it was not renamed. */
-  readonly away: string | undefined;
-  /** True if the path is as before the command. */
-  readonly isRestored: boolean;
-}
-
-function sentencesOf(changed: ReadonlyMap<string, Restored>): readonly string[] {
-  return [...changed].map(([path, { away, isRestored }]) => {
-    if (isRestored && away === undefined)
-      return `The sandbox restored the link ${path}: commands must not remove or replace it`;
-    return isRestored
-      ? `The sandbox renamed ${path}: commands must not create or replace it. It is now ${basename(away ?? path)}. If the user created it, the user can rename it back. Set outside_sandbox if the user wants the command to create it`
-      : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`;
-  });
 }
 
 interface NameCheck {
@@ -308,87 +297,6 @@ function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => 
     isOver = true;
     stop();
   };
-}
-
-function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
-  const isSame = () =>
-    atRealEntry(path, (entry) => {
-      const found = lstatSync(entry, { throwIfNoEntry: false });
-      if (found === undefined) return link === undefined;
-      return found.isSymbolicLink() && readlinkSync(entry) === link;
-    });
-  const attempt = () => {
-    try {
-      return isSame();
-    } catch (error) {
-      switch (errorCodeOf(error)) {
-        case 'ENOENT':
-          return link === undefined;
-        // A command replaced the folder, so nothing guards the path any more.
-        case 'ENOTDIR':
-        case 'ELOOP':
-        case 'ESTALE':
-          return false;
-        default:
-          return undefined;
-      }
-    }
-  };
-  const first = attempt();
-  if (first !== undefined) return first;
-  restoreModes(modes);
-  // Without access, the folder belongs to a different user, so a command cannot reach the path.
-  return attempt() ?? true;
-}
-
-/**
- * Renames the file that appeared at a watched path, and restores the link.
- */
-function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): Restored {
-  let away = moveAwayAt(path);
-  if (away === undefined) {
-    // The command may have made the folder read-only. The folder gets write permission, then the rename is
-    // tried again.
-    restoreModes(modes, dirname(path));
-    away = moveAwayAt(path);
-  }
-  if (link !== undefined) {
-    try {
-      atRealEntry(path, (entry) => symlinkSync(link, entry));
-    } catch {
-      // A different file was created there in the meantime, and the next check renames it. Or a command replaced the
-      // folder.
-    }
-  }
-  return { away, isRestored: isUnchanged({ path, link }, modes) };
-}
-
-/** Like `moveAway`, but it renames nothing if a link replaced a folder on the path. */
-function moveAwayAt(path: string): string | undefined {
-  try {
-    const away = atRealEntry(path, moveAway);
-    return away && join(dirname(path), basename(away));
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Restores the owner's permissions of folders if a command has removed them. If `opened` is one of the
- * folders, it also gets write permission.
- */
-function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void {
-  for (const [folder, before] of modes) {
-    const needed = (before | (folder === opened ? 0o300 : 0)) & 0o700;
-    try {
-      inRealFolder(folder, (opened) => {
-        const { mode } = statSync(opened);
-        if ((mode & needed) !== needed) chmodSync(opened, (mode & 0o7777) | needed);
-      });
-    } catch {
-      // The folder was removed or replaced, or it belongs to a different user.
-    }
-  }
 }
 
 /**

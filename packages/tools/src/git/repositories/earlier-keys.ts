@@ -19,6 +19,8 @@ export interface EarlierState {
   readonly guarded: readonly string[];
   /** The repository in the root of the workspace, if it is not known. Usually, the sandbox guards the root. */
   readonly newRoot: FoundRepository | undefined;
+  /** True if nobody has checked completely what earlier commands created. */
+  readonly isUnchecked: boolean;
   /** The git folders in the workspace that a command can change: of the root, and of the known repositories. */
   readonly gitFolders: readonly string[];
   /** The git folders, and the common folders to which a linked worktree writes too. */

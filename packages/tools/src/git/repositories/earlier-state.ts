@@ -63,7 +63,8 @@ export function earlierState(options: EarlierOptions): EarlierState {
   // The caller waits for the state later.
   seen.catch(() => {});
   const newRoot = isKnownOne(ofRoot) ? undefined : ofRoot;
-  return { known, guarded, newRoot, gitFolders, searched, added, entries, seen };
+  const isUnchecked = unchecked.length > 0;
+  return { known, guarded, newRoot, isUnchecked, gitFolders, searched, added, entries, seen };
 }
 
 /** The key for a search that did not find everything in the git folders. */

@@ -170,9 +170,10 @@ export function atAllLevels(
   const withHead = (folder: string) =>
     bare.has(join(folder, '.git')) ? ['.git/HEAD', '.git'] : ['.git'];
   const why = 'it is in the git folder of a new repository';
+  const isCreated = true;
   const inner = found.flatMap(({ folder, isBare, hasGit }) => [
-    ...(isBare && basename(folder) !== '.git' ? [{ folder, names: ['HEAD'], why }] : []),
-    ...(hasGit ? [{ folder, names: withHead(folder), why }] : []),
+    ...(isBare && basename(folder) !== '.git' ? [{ folder, names: ['HEAD'], why, isCreated }] : []),
+    ...(hasGit ? [{ folder, names: withHead(folder), why, isCreated }] : []),
   ]);
   const outer = risks.map((risk) => ({
     ...risk,

@@ -1,4 +1,5 @@
 import { relative, sep } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
 import { entriesLeft, recordWatch } from '../git-folder/unusual-entries.ts';
 import { checkWhileRunning } from './check-while-running.ts';
 import type { EarlierState } from './earlier-keys.ts';
@@ -117,12 +118,12 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     // Known repositories stay known, even if the search cannot reach them now.
     const known = options.known.filter(({ folder }) => isInPackages(root, folder));
     try {
-      const removed = { renamed: [], failed: [] };
+      const removed: Removed = { renamed: [], failed: [] };
       const { all, risks } = await removeNew(judging, removed, () => survey(folders));
       const notes = [...problemOf(all), ...describeRemoved(removed)];
       const others = new Set([...risks, ...known].map(({ folder }) => folder));
       const found = [...known, ...all.found.filter(({ folder }) => !others.has(folder))];
-      isComplete &&= all.problem === undefined;
+      isComplete &&= all.problem === undefined && removed.failed.length === 0;
       return { found, problem: all.problem, notes };
     } catch (error) {
       isComplete = false;
@@ -131,10 +132,41 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       complete.resolve(isComplete);
     }
   };
+  /** Renames all risks outside of `node_modules`. Returns sentences about what it could not check. */
+  const checkAll = async () => {
+    let problems: readonly string[] = [];
+    const inGit = [
+      async () => {
+        const left = await removeInGit(options, removed, surveyGit, innerRisks);
+        isComplete &&= left.problem === undefined;
+        problems = problemOf(left);
+      },
+      async () => remove(await changedIndexes(options, gitFolders, await seen)),
+      async () => remove([...risksOfBegun(earlier), ...entriesLeft(earlier)]),
+    ];
+    const checks = [
+      ...(mayHaveChanged() ? inGit : []),
+      async () => {
+        const { all } = await removeNew({ ...judging, refusesNew }, removed, surveyRoot);
+        folders = all.packages;
+        isComplete &&= all.problem === undefined;
+        problems = [...problemOf(all), ...problems];
+      },
+    ];
+    const errors = await runAll(checks);
+    isComplete &&= errors.length + removed.failed.length === 0;
+    return { errors, problems };
+  };
+  /** A repository that an earlier check could not rename must not become a known repository. */
+  const checkLeft = async () => {
+    await checkAll();
+    assertRenamed(root, removed);
+    isComplete = true;
+  };
   return {
     blocked: controller.signal,
     isComplete: complete.promise,
-    ready: seen.then(() => {}),
+    ready: seen.then(() => (earlier.isUnchecked ? checkLeft() : undefined)),
     stop() {
       isOver = true;
       checks.stop();
@@ -147,37 +179,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       for (const one of [search, inner]) one.forgetIndexes();
       const waitMs = (performance.now() - startedAt) / packagesShare;
       const notes = checks.notes();
-      // An error in one check must not end the other checks.
-      const attempt = async (check: () => Promise<void>) => {
-        try {
-          await check();
-        } catch (error) {
-          isComplete = false;
-          notes.push(cannotCheck(error));
-        }
-      };
-      let problems: readonly string[] = [];
-      const inGit = [
-        async () => {
-          const left = await removeInGit(options, removed, surveyGit, innerRisks);
-          isComplete &&= left.problem === undefined;
-          problems = problemOf(left);
-        },
-        async () => remove(await changedIndexes(options, gitFolders, await seen)),
-        async () => remove([...risksOfBegun(earlier), ...entriesLeft(earlier)]),
-      ];
-      const lastChecks = [
-        ...(mayHaveChanged() ? inGit : []),
-        async () => {
-          const strict = { ...judging, refusesNew };
-          const { all } = await removeNew(strict, removed, surveyRoot);
-          folders = all.packages;
-          isComplete &&= all.problem === undefined;
-          problems = [...problemOf(all), ...problems];
-        },
-      ];
-      for (const check of lastChecks) await attempt(check);
-      notes.push(...problems, ...describeRemoved(removed));
+      const { problems, errors } = await checkAll();
+      notes.push(...errors, ...problems, ...describeRemoved(removed));
       open.delete(renameNow);
       try {
         return [...notes, ...(await packages.checkAfter(root, waitMs, checkPackages))];
@@ -187,6 +190,18 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
       }
     },
   };
+}
+
+/** Runs all checks, and returns sentences about their errors. An error in one check must not end the other checks. */
+async function runAll(checks: readonly (() => Promise<void>)[]): Promise<readonly string[]> {
+  const errors: string[] = [];
+  for (const check of checks)
+    await check().catch((error: unknown) => void errors.push(cannotCheck(error)));
+  return errors;
+}
+
+function assertRenamed(root: string, { failed: [failed] }: Removed): void {
+  if (failed !== undefined) throw new SandboxError('cannot_confine', failed, { path: root });
 }
 
 /** For each running command, a function that renames the new repositories of its workspace. */

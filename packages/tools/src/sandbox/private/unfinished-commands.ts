@@ -48,8 +48,19 @@ export function noteRunning(folder: string, root: string, seen: EarlierKeys): Ru
   const file = writeNote(folder, { root, seen: [...seen] });
   return {
     forget: () => rmSync(file, { force: true }),
-    keep: () => renameSync(file, `${file}${unchecked}`),
+    keep: () => keepNote(file),
   };
+}
+
+/** The notes of this process about unchecked commands that could not get their ending, for example on a full disk. */
+const keptNotes = new Set<string>();
+
+function keepNote(file: string): void {
+  try {
+    renameSync(file, `${file}${unchecked}`);
+  } catch {
+    keptNotes.add(file);
+  }
 }
 
 function writeNote(folder: string, note: Note): string {
@@ -63,12 +74,20 @@ function writeNote(folder: string, note: Note): string {
 /** For each note about names, a function that removes it. */
 const openNames = new Set<() => void>();
 
-/** Notes the names that a command must not create. Call the returned function when they have been checked. */
-export function noteNames(folder: string, root: string, names: GuardedNames): () => void {
+/**
+ * Notes the names that a command must not create. Call the returned function when they have been checked. If its
+ * argument is false, some names could not be restored, and the next command checks them again.
+ */
+export function noteNames(
+  folder: string,
+  root: string,
+  names: GuardedNames,
+): (isRestored?: boolean) => void {
   const file = writeNote(folder, { root, names });
-  const forget = () => {
+  const forget = (isRestored = true) => {
     openNames.delete(forget);
-    rmSync(file, { force: true });
+    if (isRestored) rmSync(file, { force: true });
+    else keepNote(file);
   };
   openNames.add(forget);
   return forget;
@@ -76,7 +95,7 @@ export function noteNames(folder: string, root: string, names: GuardedNames): ()
 
 /** Removes all notes about names. Call it at the end of this process, after it has checked the names. */
 export function forgetNames(): void {
-  for (const forget of openNames) forget();
+  for (const forget of [...openNames]) forget();
 }
 
 /** The notes about commands that nobody has checked completely. */
@@ -103,14 +122,18 @@ export function findUnfinished(folder: string, prefix: string, root: string): Un
     if (files.length === 0 || !isPrivate(home)) return [];
     const isOver = isAbandoned(home);
     return files
-      .filter((file) => isOver || file.endsWith(unchecked))
-      .flatMap((file) => readNote(join(home, notesFolder, file), root) ?? []);
+      .map((file) => join(home, notesFolder, file))
+      .filter((file) => isOver || file.endsWith(unchecked) || keptNotes.has(file))
+      .flatMap((file) => readNote(file, root) ?? []);
   });
   return {
     seen: notes.flatMap(({ seen }) => (seen === undefined ? [] : new Set(seen))),
     names: notes.flatMap(({ names }) => names ?? []),
     forget: () => {
-      for (const { file } of notes) rmSync(file, { force: true });
+      for (const { file } of notes) {
+        rmSync(file, { force: true });
+        keptNotes.delete(file);
+      }
     },
   };
 }

@@ -17,7 +17,8 @@ export async function removeAll(
       ? { found: [], odd: [] }
       : await surveyAll(root, () => search.surveyInSlices(root, gits));
   const own: Removed = { renamed: [], failed: [] };
-  for (const risk of atAllLevels(risks, nested)) await removeRisk(root, risk, own);
+  const marked = risks.map((risk) => ({ ...risk, isCreated: isNew(options, risk) }));
+  for (const risk of atAllLevels(marked, nested)) await removeRisk(root, risk, own);
   for (const sentence of own.renamed.toReversed()) removed.renamed.push(sentence);
   for (const sentence of own.failed.toReversed()) removed.failed.push(sentence);
 }

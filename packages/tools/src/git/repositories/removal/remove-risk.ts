@@ -9,7 +9,7 @@ import {
   readdirSync,
   renameSync,
 } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { lstat, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { type Folder, folderOpener, pathOnly } from '../../../workspace/folder.ts';
 import { keptNames } from '../../../workspace/kept-names.ts';
@@ -31,6 +31,8 @@ export interface Risk {
   readonly effect?: string | undefined;
   /** True if the new name starts with a dot. Then git cannot use it as the name of a branch. Default: false. */
   readonly isHidden?: boolean | undefined;
+  /** True if the command created the repository. If the rename fails, `disableIn` removes its `HEAD`. Default: false. */
+  readonly isCreated?: boolean | undefined;
 }
 
 /**
@@ -68,6 +70,24 @@ async function renameIn(at: Folder, name: string, prefix = ''): Promise<string |
     await attempt();
   }
   return away;
+}
+
+/**
+ * Removes the file `HEAD` of a repository, or a `.git` that is a file or a link, so that git does not use the
+ * repository. A rename can need space for the new name, and fails on a full disk. This needs no space. Returns the path
+ * of the removed file. Returns undefined if there is none.
+ */
+async function disableIn(at: Folder, name: string): Promise<string | undefined> {
+  const isFolder = (await lstat(at.pathOf(name))).isDirectory();
+  const git = isFolder ? await enter(at, name) : at;
+  try {
+    await unlink(git.pathOf(isFolder ? 'HEAD' : name));
+    return isFolder ? join(name, 'HEAD') : name;
+  } catch {
+    return undefined;
+  } finally {
+    if (isFolder) await git.close();
+  }
 }
 
 async function renameOddIn(at: Folder, name: Buffer, prefix: string): Promise<string> {
@@ -254,13 +274,14 @@ const runsPrograms = 'git would run programs of a repository that the command cr
  */
 export async function removeRisk(
   root: string,
-  { folder, names, odd, why, effect = runsPrograms, isHidden = false }: Risk,
+  { folder, names, odd, why, effect = runsPrograms, isHidden = false, isCreated = false }: Risk,
   removed: Removed,
 ): Promise<void> {
   const shown = relative(root, folder) || 'the workspace';
   const prefix = isHidden ? '.' : '';
   const renamed: string[] = [];
   const failed: string[] = [];
+  const disabled: string[] = [];
   const attempt = async (
     name: string,
     inside: string,
@@ -271,6 +292,10 @@ export async function removeRisk(
       if (away !== undefined) renamed.push(`${name} to ${away}`);
     } catch {
       failed.push(name);
+      if (!isCreated || !['.git', 'HEAD'].includes(basename(name))) return;
+      const disable = (at: Folder) => disableIn(at, basename(name));
+      const what = await within(root, join(folder, inside), disable).catch(() => undefined);
+      if (what !== undefined) disabled.push(join(inside, what));
     }
   };
   for (const name of names)
@@ -280,8 +305,13 @@ export async function removeRisk(
     removed.renamed.push(
       `The sandbox renamed ${renamed.join(' and ')} in ${shown}, because ${effect}: ${why}. Tell the user`,
     );
+  const instead = disabled.length === 0 ? '' : `. It has removed ${disabled.join(' and ')} instead`;
   if (failed.length > 0)
     removed.failed.push(
-      `The command created ${failed.join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it. Tell the user to remove it before git is used`,
+      `The command created ${failed.join(' and ')} in ${shown}, and ${effect}: ${why}. The sandbox could not rename it${instead}. ${mustRemove}`,
     );
 }
+
+/** The end of a sentence about an entry that could not be renamed. */
+export const mustRemove =
+  'Tell the user to remove or rename it before git is used, and to make space if the disk is full. Until then, no command starts in this folder';
