@@ -1,12 +1,25 @@
+import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
 import { findUnreadable } from '../permissions/read-only/unreadable-files.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { findDeniedPaths } from './hidden-paths.ts';
+import { watchNames } from './watch-names.ts';
 
 // A command or a repository creates a folder with many names. The search for denied paths runs before each command.
 
 const count = 500;
+
+/** Names that every listed folder seems to contain, because a test cannot create so many files. */
+const further = vi.hoisted((): { names: string[] } => ({ names: [] }));
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof import('node:fs')>();
+  const readdirSync = (...args: Parameters<typeof real.readdirSync>) => [
+    ...(real.readdirSync(...args) as unknown[]),
+    ...further.names,
+  ];
+  return { ...real, readdirSync };
+});
 
 function policyWithNames() {
   const root = temporaryFolder();
@@ -50,4 +63,51 @@ test.each([
   await search(policy);
   isOver = true;
   expect(turns).toBeGreaterThan(count / 10);
+});
+
+/** Watches a folder for new names without events, because another path is in a folder that does not exist. */
+function pollNames(isProtected: (name: string) => boolean) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const folder = temporaryFolder();
+  writeTree(folder, { a: '' });
+  const missing = { path: join(folder, 'missing/.git'), link: undefined };
+  const watch = watchNames([missing], [], new Map(), { folder, isProtected });
+  onTestFinished(() => void watch.finish());
+  return { folder, watch };
+}
+
+test('18.1760: attack: many names make each check of a folder slow', () => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => void vi.restoreAllMocks());
+  let checks = 0;
+  pollNames(() => {
+    now += 100;
+    checks++;
+    return false;
+  });
+  const before = checks;
+  vi.advanceTimersByTime(1900);
+  expect(checks).toBe(before);
+  vi.advanceTimersByTime(200);
+  expect(checks).toBe(before + 1);
+});
+
+test('18.1761: attack: a command creates more names than the sandbox can list again and again', () => {
+  onTestFinished(() => {
+    further.names = [];
+  });
+  vi.spyOn(performance, 'now').mockReturnValue(0);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { folder, watch } = pollNames(() => false);
+  further.names = Array.from({ length: 150_000 }, (_, at) => `n${at}`);
+  vi.advanceTimersByTime(50);
+  expect(watch.blocked.aborted).toBe(false);
+  further.names = [...further.names, ...further.names];
+  vi.advanceTimersByTime(50);
+  expect(watch.blocked.aborted).toBe(true);
+  expect(watch.finish().join()).toContain(
+    `created more than 200000 names directly in ${folder}. The sandbox must list this folder`,
+  );
 });

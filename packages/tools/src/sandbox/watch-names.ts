@@ -86,13 +86,19 @@ export function watchNames(
       return { path: place.path, check: () => checkPlace(place, identity) };
     }),
   ];
-  if (newNames !== undefined) checks.push(checkNewNames(newNames, checkName));
+  /** The folders in which the command created too many names. */
+  const crowded = new Set<string>();
+  const onCrowd = (folder: string) => {
+    crowded.add(folder);
+    controller.abort();
+  };
+  if (newNames !== undefined) checks.push(checkNewNames(newNames, checkName, onCrowd));
   const exposed = new Set<string>();
   const onExposed = (path: string) => {
     exposed.add(path);
     controller.abort();
   };
-  const ofHidden = hidden === undefined ? [] : checkHidden(hidden, onExposed);
+  const ofHidden = hidden === undefined ? [] : checkHidden(hidden, onExposed, onCrowd);
   checks.push(...ofHidden);
   const checkAll = () => {
     for (const { check } of checks) check();
@@ -115,8 +121,13 @@ export function watchNames(
     finish() {
       stopWatching();
       open.delete(checkLast);
+      const stoppedBy = [...crowded];
       return [
         ...checkLast(),
+        ...stoppedBy.map(
+          (folder) =>
+            `The sandbox stopped the command, because it created more than ${maxNewNames} names directly in ${folder}. The sandbox must list this folder again and again. Create so many files in a new folder below it`,
+        ),
         ...[...stamps].flatMap(([place, stamp]) =>
           replaced.has(place) ? [] : changedInPlace(place, stamp),
         ),
@@ -181,9 +192,11 @@ export interface NewNames {
 function checkNewNames(
   { folder, isProtected, known }: NewNames,
   checkName: (name: WatchedName) => void,
+  onCrowd: (folder: string) => void = () => {},
 ): NameCheck {
   const isAbout = (name: string) => isProtected(name) && !isKeptName(name);
-  const protectedIn = () => namesIn(folder).filter(isAbout);
+  const listed = crowdedList(folder, onCrowd);
+  const protectedIn = () => listed().filter(isAbout);
   const before = new Set(protectedIn().filter((name) => known?.has(name) ?? true));
   const check = () => {
     for (const name of protectedIn())
@@ -211,6 +224,7 @@ const maxNames = 100_000;
 function checkHidden(
   { root, paths, isHidden }: HiddenPaths,
   onExposed: (path: string) => void,
+  onCrowd: (folder: string) => void,
 ): readonly NameCheck[] {
   const replacements = paths.map((path) => {
     const identity = identityOf(path);
@@ -222,7 +236,8 @@ function checkHidden(
   });
   if (isHidden === undefined) return replacements;
   const creations = [...new Set([root, ...paths.map((path) => dirname(path))])].map((folder) => {
-    const known = new Set(namesIn(folder));
+    const listed = crowdedList(folder, onCrowd);
+    const known = new Set(listed());
     const isAbout = (name: string) => {
       if (known.has(name)) return false;
       if (isHidden(join(folder, name))) return true;
@@ -230,11 +245,28 @@ function checkHidden(
       return false;
     };
     const check = () => {
-      for (const name of namesIn(folder)) if (isAbout(name)) onExposed(join(folder, name));
+      for (const name of listed()) if (isAbout(name)) onExposed(join(folder, name));
     };
     return { path: join(folder, '*'), isAbout, check };
   });
   return [...replacements, ...creations];
+}
+
+/**
+ * Maximum number of names that a command may create directly in a folder which the sandbox lists while the command runs.
+ * To list so many names, this process needs about 0.2 s, in which it does nothing else.
+ */
+const maxNewNames = 200_000;
+
+/** Returns a function that lists a folder. It calls `onCrowd` if the folder has too many names more than at first. */
+function crowdedList(folder: string, onCrowd: (folder: string) => void): () => readonly string[] {
+  let most: number | undefined;
+  return () => {
+    const names = namesIn(folder);
+    most ??= names.length + maxNewNames;
+    if (names.length > most) onCrowd(folder);
+    return names;
+  };
 }
 
 /** Returns the names in a folder. Empty if it cannot be read. */
@@ -251,8 +283,12 @@ export function namesIn(folder: string): readonly string[] {
  * and drops more. A command that changes many files could otherwise hide the change of a watched path.
  */
 const maxEvents = 1000;
-/** Time between two checks of all paths if events are not reliable, in milliseconds. */
+/** Minimum time between two checks of all paths if events are not reliable, in milliseconds. */
 const pollEveryMs = 20;
+/** Checks of all paths use at most 1/20 of the time. A command with many names in a folder makes each check slow. */
+const maxShare = 20;
+/** Number of events after which all paths are checked, because the events can be about very many names. */
+const eventsPerCheck = 50_000;
 
 /**
  * Runs a check when its path changes. The returned function stops watching. If the system cannot watch a
@@ -264,21 +300,26 @@ function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => 
   let polling: NodeJS.Timeout | undefined;
   let isOver = false;
   let events = 0;
+  let allEvents = 0;
   const stop = () => {
     for (const watcher of watchers) watcher.close();
     watchers.clear();
-    clearInterval(polling);
+    clearTimeout(polling);
   };
   const poll = () => {
     stop();
     if (isOver) return;
-    polling = setInterval(checkAll, pollEveryMs).unref();
+    const start = performance.now();
     checkAll();
+    const restMs = Math.max(pollEveryMs, maxShare * (performance.now() - start));
+    polling = setTimeout(poll, restMs).unref();
   };
   const countEvent = () => {
     if (events === 0) setImmediate(() => (events = 0));
     events++;
+    allEvents++;
     if (events > maxEvents) poll();
+    else if (allEvents % eventsPerCheck === 0) checkAll();
   };
   for (const [folder, inside] of Map.groupBy(checks, ({ path }) => dirname(path))) {
     try {
