@@ -88,9 +88,12 @@ export function watchNames(
   ];
   /** The folders in which the command created too many names. */
   const crowded = new Set<string>();
+  let isOver = false;
   const onCrowd = (folder: string) => {
+    if (isOver) return false;
     crowded.add(folder);
     controller.abort();
+    return true;
   };
   if (newNames !== undefined) checks.push(checkNewNames(newNames, checkName, onCrowd));
   const exposed = new Set<string>();
@@ -105,6 +108,7 @@ export function watchNames(
   };
   const stopWatching = watchChecks(checks, checkAll);
   const checkLast = () => {
+    isOver = true;
     restoreModes(modes);
     checkAll();
     restoreModes(modes);
@@ -121,10 +125,9 @@ export function watchNames(
     finish() {
       stopWatching();
       open.delete(checkLast);
-      const stoppedBy = [...crowded];
       return [
         ...checkLast(),
-        ...stoppedBy.map(
+        ...[...crowded].map(
           (folder) =>
             `The sandbox stopped the command, because it created more than ${maxNewNames} names directly in ${folder}. The sandbox must list this folder again and again. Create so many files in a new folder below it`,
         ),
@@ -192,11 +195,21 @@ export interface NewNames {
 function checkNewNames(
   { folder, isProtected, known }: NewNames,
   checkName: (name: WatchedName) => void,
-  onCrowd: (folder: string) => void = () => {},
+  onCrowd: OnCrowd = () => false,
 ): NameCheck {
-  const isAbout = (name: string) => isProtected(name) && !isKeptName(name);
-  const listed = crowdedList(folder, onCrowd);
-  const protectedIn = () => listed().filter(isAbout);
+  // A comparison with all protected names takes longer than the list of the folder.
+  const others = new Set<string>();
+  const isAbout = (name: string) => {
+    if (others.has(name)) return false;
+    if (isProtected(name) && !isKeptName(name)) return true;
+    if (others.size < maxNewNames) others.add(name);
+    return false;
+  };
+  const isCrowded = crowdTest(folder, onCrowd);
+  const protectedIn = () => {
+    const names = namesIn(folder);
+    return isCrowded(names.length) ? [] : names.filter(isAbout);
+  };
   const before = new Set(protectedIn().filter((name) => known?.has(name) ?? true));
   const check = () => {
     for (const name of protectedIn())
@@ -224,7 +237,7 @@ const maxNames = 100_000;
 function checkHidden(
   { root, paths, isHidden }: HiddenPaths,
   onExposed: (path: string) => void,
-  onCrowd: (folder: string) => void,
+  onCrowd: OnCrowd,
 ): readonly NameCheck[] {
   const replacements = paths.map((path) => {
     const identity = identityOf(path);
@@ -236,8 +249,9 @@ function checkHidden(
   });
   if (isHidden === undefined) return replacements;
   const creations = [...new Set([root, ...paths.map((path) => dirname(path))])].map((folder) => {
-    const listed = crowdedList(folder, onCrowd);
-    const known = new Set(listed());
+    const isCrowded = crowdTest(folder, onCrowd);
+    const known = new Set(namesIn(folder));
+    isCrowded(known.size);
     const isAbout = (name: string) => {
       if (known.has(name)) return false;
       if (isHidden(join(folder, name))) return true;
@@ -245,7 +259,9 @@ function checkHidden(
       return false;
     };
     const check = () => {
-      for (const name of listed()) if (isAbout(name)) onExposed(join(folder, name));
+      const names = namesIn(folder);
+      isCrowded(names.length);
+      for (const name of names) if (isAbout(name)) onExposed(join(folder, name));
     };
     return { path: join(folder, '*'), isAbout, check };
   });
@@ -258,14 +274,15 @@ function checkHidden(
  */
 const maxNewNames = 200_000;
 
-/** Returns a function that lists a folder. It calls `onCrowd` if the folder has too many names more than at first. */
-function crowdedList(folder: string, onCrowd: (folder: string) => void): () => readonly string[] {
+/** Called if a command created too many names in a folder. Returns true if it stops the command, so a later check follows. */
+type OnCrowd = (folder: string) => boolean;
+
+/** Returns a function that gets the number of names in a folder. The first number is the number before the command. */
+function crowdTest(folder: string, onCrowd: OnCrowd): (count: number) => boolean {
   let most: number | undefined;
-  return () => {
-    const names = namesIn(folder);
-    most ??= names.length + maxNewNames;
-    if (names.length > most) onCrowd(folder);
-    return names;
+  return (count) => {
+    most ??= count + maxNewNames;
+    return count > most && onCrowd(folder);
   };
 }
 
@@ -285,8 +302,11 @@ export function namesIn(folder: string): readonly string[] {
 const maxEvents = 1000;
 /** Minimum time between two checks of all paths if events are not reliable, in milliseconds. */
 const pollEveryMs = 20;
-/** Checks of all paths use at most 1/20 of the time. A command with many names in a folder makes each check slow. */
-const maxShare = 20;
+/**
+ * Checks of all paths use at most 1/20 of the time, because many names in a folder make each check slow. If that is
+ * longer than 2 s between two checks, they use at most 1/6 of the time, because a command could add many names meanwhile.
+ */
+const [maxShare, maxLateShare, lateMs] = [20, 5, 2000] as const;
 /** Number of events after which all paths are checked, because the events can be about very many names. */
 const eventsPerCheck = 50_000;
 
@@ -311,8 +331,9 @@ function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => 
     if (isOver) return;
     const start = performance.now();
     checkAll();
-    const restMs = Math.max(pollEveryMs, maxShare * (performance.now() - start));
-    polling = setTimeout(poll, restMs).unref();
+    const tookMs = performance.now() - start;
+    const restMs = Math.min(maxShare * tookMs, Math.max(lateMs, maxLateShare * tookMs));
+    polling = setTimeout(poll, Math.max(pollEveryMs, restMs)).unref();
   };
   const countEvent = () => {
     if (events === 0) setImmediate(() => (events = 0));
