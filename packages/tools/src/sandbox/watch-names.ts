@@ -6,12 +6,6 @@ import { readRegularFileSync } from '../git/read-regular-file.ts';
 import { atRealEntry } from '../workspace/folder.ts';
 import { isKeptName } from '../workspace/kept-names.ts';
 import {
-  type KeptFile,
-  type KeptPlace,
-  maxKeptBytes,
-  type WatchedName,
-} from './protected-paths.ts';
-import {
   isUnchanged,
   moveAwayAt,
   type Restored,
@@ -19,7 +13,13 @@ import {
   restoreModes,
   sentenceOf,
   sentencesOf,
-} from './restore-names.ts';
+} from './places/restore-names.ts';
+import {
+  type KeptFile,
+  type KeptPlace,
+  maxKeptBytes,
+  type WatchedName,
+} from './protected-paths.ts';
 
 /** Watches paths while a command runs. */
 export interface NameWatch {

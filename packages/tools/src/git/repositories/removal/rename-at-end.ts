@@ -16,14 +16,8 @@ import {
   RepositorySearch,
 } from '../repository-search.ts';
 import { maxSearches } from './remove-new.ts';
-import {
-  cannotCheck,
-  permitOwner,
-  problemOf,
-  type Risk,
-  renameOdd,
-  surveyAllNow,
-} from './remove-risk.ts';
+import { cannotCheck, permitOwner, problemOf, type Risk, surveyAllNow } from './remove-risk.ts';
+import { renameOdd } from './rename-odd.ts';
 
 /**
  * Maximum number of folders for this last search. Nobody can repeat it later, and a command cannot create so many

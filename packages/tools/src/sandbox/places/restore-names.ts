@@ -12,11 +12,11 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errorCodeOf } from '../contract/workspace-error.ts';
-import { mustRemove } from '../git/repositories/removal/remove-risk.ts';
-import { atRealEntry, inRealFolder, pathOnly } from '../workspace/folder.ts';
-import { moveAway } from '../workspace/kept-names.ts';
-import type { WatchedName } from './protected-paths.ts';
+import { errorCodeOf } from '../../contract/workspace-error.ts';
+import { mustRemove } from '../../git/repositories/removal/remove-risk.ts';
+import { atRealEntry, inRealFolder, pathOnly } from '../../workspace/folder.ts';
+import { moveAway } from '../../workspace/kept-names.ts';
+import type { WatchedName } from '../protected-paths.ts';
 
 /** The result of restoring a path that a command has changed. */
 export interface Restored {
