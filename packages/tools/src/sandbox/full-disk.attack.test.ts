@@ -1,6 +1,8 @@
-import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { earlierState } from '../git/repositories/earlier-state.ts';
 import { gitFolderSearch } from '../git/repositories/inner-git-folders.ts';
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
@@ -14,35 +16,22 @@ import { checkNames, watchNames } from './watch-names.ts';
 
 // A command fills the disk and the folder, so that the sandbox cannot rename what the command created.
 
-const disk = vi.hoisted(() => ({
-  isFull: false,
-  assertRoom() {
-    if (disk.isFull) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-  },
-}));
-vi.mock('node:fs', async (original) => {
-  const { renameSync, ...real } = await original<typeof import('node:fs')>();
-  const renameIfRoom = (from: string, to: string) => {
-    disk.assertRoom();
-    renameSync(from, to);
+/** Makes each rename fail until the end of the test. The modules that import these functions may be loaded already. */
+function fill(): void {
+  const fail = () => {
+    throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
   };
-  return { ...real, renameSync: renameIfRoom };
-});
-vi.mock('node:fs/promises', async (original) => {
-  const { rename, ...real } = await original<typeof import('node:fs/promises')>();
-  const renameIfRoom = async (from: string, to: string) => {
-    disk.assertRoom();
-    await rename(from, to);
-  };
-  return { ...real, rename: renameIfRoom };
-});
-beforeEach(() => {
-  disk.isFull = false;
-});
+  vi.spyOn(fs, 'renameSync').mockImplementation(fail);
+  vi.spyOn(promises, 'rename').mockImplementation(async () => fail());
+  syncBuiltinESMExports();
+  onTestFinished(makeRoom);
+}
 
-const fill = () => {
-  disk.isFull = true;
-};
+function makeRoom(): void {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+}
+
 const hostile = `git init -q sub && git -C sub config core.fsmonitor 'touch "$OUT/ran"; false'`;
 
 test('18.1755: attack: a new repository that runs programs cannot be renamed', async () => {
@@ -93,7 +82,7 @@ test('18.1756: attack: a repository that could not be renamed counts as known fo
   const refused = start();
   await expect(refused.ready).rejects.toThrow('The sandbox could not rename it');
   refused.stop();
-  disk.isFull = false;
+  makeRoom();
   const watch = start();
   await watch.ready;
   expect(existsSync(join(root, 'sub/.git'))).toBe(false);
@@ -115,7 +104,7 @@ test.for([
   expect(lstatSync(join(root, '.vscode')).mode & 0o777).toBe(0);
   const known = new Set<string>();
   expect(() => checkNames([], { ...newNames, known })).toThrow('no command starts in this folder');
-  disk.isFull = false;
+  makeRoom();
   expect(checkNames([], { ...newNames, known }).join()).toContain('The sandbox renamed');
   expect(existsSync(join(root, '.vscode'))).toBe(false);
 });

@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
@@ -9,20 +11,6 @@ import { watchNames } from './watch-names.ts';
 // A command or a repository creates a folder with many names. The search for denied paths runs before each command.
 
 const count = 500;
-
-/** Names that every listed folder seems to contain, because a test cannot create so many files. */
-const further = vi.hoisted((): { names: string[]; onList: () => void } => ({
-  names: [],
-  onList: () => {},
-}));
-vi.mock('node:fs', async (original) => {
-  const real = await original<typeof import('node:fs')>();
-  const readdirSync = (...args: Parameters<typeof real.readdirSync>) => {
-    further.onList();
-    return [...(real.readdirSync(...args) as unknown[]), ...further.names];
-  };
-  return { ...real, readdirSync };
-});
 
 function policyWithNames() {
   const root = temporaryFolder();
@@ -80,17 +68,26 @@ function pollNames(isProtected: (name: string) => boolean) {
   return { folder, watch };
 }
 
+/** Lets every folder seem to contain further names, because a test cannot create so many files. */
+function listFurther(further: () => readonly string[]): void {
+  const { readdirSync } = fs;
+  const list = (path: fs.PathLike) => [...readdirSync(path), ...further()];
+  vi.spyOn(fs, 'readdirSync').mockImplementation(list as unknown as typeof readdirSync);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+}
+
 test('18.1760: attack: many names make each check of a folder slow', () => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
-  onTestFinished(() => void vi.restoreAllMocks());
   let checks = 0;
-  further.onList = () => {
+  listFurther(() => {
     now += 90;
     checks++;
-  };
-  onTestFinished(() => {
-    further.onList = () => {};
+    return [];
   });
   pollNames(() => false);
   const before = checks;
@@ -101,16 +98,14 @@ test('18.1760: attack: many names make each check of a folder slow', () => {
 });
 
 test('18.1761: attack: a command creates more names than the sandbox can list again and again', () => {
-  onTestFinished(() => {
-    further.names = [];
-  });
   vi.spyOn(performance, 'now').mockReturnValue(0);
-  onTestFinished(() => void vi.restoreAllMocks());
+  let names: readonly string[] = [];
+  listFurther(() => names);
   const { folder, watch } = pollNames(() => false);
-  further.names = Array.from({ length: 150_000 }, (_, at) => `n${at}`);
+  names = Array.from({ length: 150_000 }, (_, at) => `n${at}`);
   vi.advanceTimersByTime(50);
   expect(watch.blocked.aborted).toBe(false);
-  further.names = [...further.names, ...further.names];
+  names = [...names, ...names];
   vi.advanceTimersByTime(50);
   expect(watch.blocked.aborted).toBe(true);
   expect(watch.finish().join()).toContain(
