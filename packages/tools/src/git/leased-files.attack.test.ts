@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { gitPlaces } from '../sandbox/git-places.ts';
+import { gitPlaces } from '../sandbox/places/git-places.ts';
 import { commandRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { RepositorySearch } from './repositories/repository-search.ts';
