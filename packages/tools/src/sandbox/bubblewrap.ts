@@ -21,15 +21,10 @@ import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './places/key-places.ts';
 import { unguardedPlaces } from './places/later-git-places.ts';
-import {
-  diskPlaceOf,
-  hasCreatedMounts,
-  hasPlannedMounts,
-  type PlannedMount,
-} from './places/mount-check.ts';
+import { checkMounts, diskPlaceOf } from './places/mount-check.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
-import { type FirstProcess, openFirstProcess } from './private/first-process.ts';
+import { openFirstProcess } from './private/first-process.ts';
 import { isAway } from './private/private-folder.ts';
 import { createHome, homePrefix, type SandboxHome } from './private/sandbox-home.ts';
 import {
@@ -178,6 +173,19 @@ class Bubblewrap implements Sandbox {
   }
 
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
+    const left: string[] = [];
+    for (let plans = 1; ; plans++)
+      try {
+        const prepared = await this.#prepare(request);
+        if (left.length === 0) return prepared;
+        return { ...prepared, finish: async () => [...left, ...(await prepared.finish())] };
+      } catch (error) {
+        if (!(error instanceof OutdatedPlan) || plans === maxPlans) throw error;
+        left.push(...error.renamed);
+      }
+  }
+
+  async #prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
     const { hide = [], pin = [], links = [], protect = [], show = [] } = request;
     const { protectNew, hideNew, changesGit = false } = request;
@@ -283,8 +291,10 @@ class Bubblewrap implements Sandbox {
       const program = this.#program;
       await harmless;
       if (created) {
-        await Promise.all([created.ready, shared.note]);
-        shared.isChecked ??= Promise.resolve(false);
+        const [{ renamed, isComplete }] = await Promise.all([created.ready, shared.note]);
+        shared.isChecked ??= Promise.resolve(renamed.length > 0 && isComplete);
+        if (renamed.length > 0)
+          throw new OutdatedPlan(root, [...shared.left.splice(0), ...renamed]);
       }
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter, first.fd], endsTogether: true },
@@ -418,24 +428,17 @@ class Bubblewrap implements Sandbox {
   }
 }
 
-/** Maximum time between two checks whether bubblewrap is ready, in milliseconds. */
-const maxPauseMs = 20;
+/** Maximum number of plans for one command. Each further plan follows a check that renamed something. */
+const maxPlans = 3;
 
-/** Waits until bubblewrap is about to start the command. Returns true if its mounts are those of the plan. */
-async function checkMounts(
-  first: FirstProcess,
-  mounts: readonly PlannedMount[],
-  ended: AbortSignal,
-): Promise<boolean> {
-  for (let pauseMs = 1; !ended.aborted; pauseMs = Math.min(pauseMs * 1.1, maxPauseMs)) {
-    const pid = first.id();
-    const isReady = pid !== undefined && hasCreatedMounts(pid);
-    const isAsPlanned = isReady ? hasPlannedMounts(pid, mounts) : undefined;
-    if (isAsPlanned !== undefined) return isAsPlanned;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+/** The sandbox has renamed what earlier commands left, and the plan may contain it. */
+class OutdatedPlan extends SandboxError {
+  readonly renamed: readonly string[];
+
+  constructor(root: string, renamed: readonly string[]) {
+    super('cannot_confine', `Cannot run the command: ${renamed.join(' ')}`, { path: root });
+    this.renamed = renamed;
   }
-  // The program has ended itself, and its output explains why.
-  return true;
 }
 
 /** Renames what earlier commands left that they must not create. Returns sentences about it. */

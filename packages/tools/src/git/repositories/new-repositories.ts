@@ -19,6 +19,13 @@ import {
 import { renameNew } from './removal/rename-at-end.ts';
 import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
 
+/** The result of a check of what earlier commands left. */
+export interface CheckedLeft {
+  /** Sentences about what was renamed. */
+  readonly renamed: readonly string[];
+  readonly isComplete: boolean;
+}
+
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
   /** This signal aborts when a new repository would make git run programs. */
@@ -35,8 +42,11 @@ export interface RepositoryWatch {
    * if a check was not complete. The workspace can then contain repositories that nobody has checked.
    */
   readonly isComplete: Promise<boolean>;
-  /** Resolves when the command may start. Rejects if it must not start. */
-  readonly ready: Promise<void>;
+  /**
+   * Resolves when the command may start, with the result of the check of what earlier commands left. Rejects if the
+   * command must not start. If something was renamed, the command needs a new plan, because its plan can contain it.
+   */
+  readonly ready: Promise<CheckedLeft>;
 }
 
 interface WatchOptions extends JudgeOptions {
@@ -158,15 +168,15 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     return { errors, problems };
   };
   /** A repository that an earlier check could not rename must not become a known repository. */
-  const checkLeft = async () => {
-    await checkAll();
-    assertRenamed(root, removed);
+  const checkLeft = async (): Promise<CheckedLeft> => {
+    const left = checkedLeft(root, removed, await checkAll());
     isComplete = true;
+    return left;
   };
   return {
     blocked: controller.signal,
     isComplete: complete.promise,
-    ready: seen.then(() => (earlier.isUnchecked ? checkLeft() : undefined)),
+    ready: seen.then(() => (earlier.isUnchecked ? checkLeft() : nothingLeft)),
     stop() {
       isOver = true;
       checks.stop();
@@ -192,6 +202,8 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   };
 }
 
+const nothingLeft: CheckedLeft = { renamed: [], isComplete: true };
+
 /** Runs all checks, and returns sentences about their errors. An error in one check must not end the other checks. */
 async function runAll(checks: readonly (() => Promise<void>)[]): Promise<readonly string[]> {
   const errors: string[] = [];
@@ -200,8 +212,14 @@ async function runAll(checks: readonly (() => Promise<void>)[]): Promise<readonl
   return errors;
 }
 
-function assertRenamed(root: string, { failed: [failed] }: Removed): void {
+function checkedLeft(
+  root: string,
+  removed: Removed,
+  { errors, problems }: Readonly<Record<'errors' | 'problems', readonly string[]>>,
+): CheckedLeft {
+  const [failed] = removed.failed;
   if (failed !== undefined) throw new SandboxError('cannot_confine', failed, { path: root });
+  return { renamed: describeRemoved(removed), isComplete: errors.length + problems.length === 0 };
 }
 
 /** For each running command, a function that renames the new repositories of its workspace. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { atRealPath } from '../../workspace/folder.ts';
+import type { FirstProcess } from '../private/first-process.ts';
 import { unescaped } from './mount-table.ts';
 
 /** A folder that a command may change, or a place in it, and what a mount shows there. */
@@ -45,7 +46,7 @@ function unusableFolder(path: string, cause: unknown): SandboxError {
  * Returns true if bubblewrap has created all mounts in this process. It gives up its permission to mount only after
  * that, immediately before the command starts.
  */
-export function hasCreatedMounts(pid: number): boolean {
+function hasCreatedMounts(pid: number): boolean {
   return /^CapEff:\s*0+$/m.test(readProcess(pid, 'status'));
 }
 
@@ -54,10 +55,7 @@ export function hasCreatedMounts(pid: number): boolean {
  * folder on the path at this moment, and bubblewrap would then mount a different folder, or mount it in a different place.
  * Returns undefined if the process has ended.
  */
-export function hasPlannedMounts(
-  pid: number,
-  planned: readonly PlannedMount[],
-): boolean | undefined {
+function hasPlannedMounts(pid: number, planned: readonly PlannedMount[]): boolean | undefined {
   const mounts = mountsOf(pid);
   if (mounts.length === 0) return undefined;
   const byId = new Map(mounts.map((mount) => [mount.id, mount]));
@@ -75,6 +73,26 @@ export function hasPlannedMounts(
       mount.root === join(below.root, relative(below.point, mount.point));
     return isItself === (shows === 'itself');
   });
+}
+
+/** Maximum time between two checks whether bubblewrap is ready, in milliseconds. */
+const maxPauseMs = 20;
+
+/** Waits until bubblewrap is about to start the command. Returns true if its mounts are those of the plan. */
+export async function checkMounts(
+  first: FirstProcess,
+  mounts: readonly PlannedMount[],
+  ended: AbortSignal,
+): Promise<boolean> {
+  for (let pauseMs = 1; !ended.aborted; pauseMs = Math.min(pauseMs * 1.1, maxPauseMs)) {
+    const pid = first.id();
+    const isReady = pid !== undefined && hasCreatedMounts(pid);
+    const isAsPlanned = isReady ? hasPlannedMounts(pid, mounts) : undefined;
+    if (isAsPlanned !== undefined) return isAsPlanned;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  // The program has ended itself, and its output explains why.
+  return true;
 }
 
 interface Mount {
