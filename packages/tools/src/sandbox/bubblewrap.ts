@@ -293,8 +293,7 @@ class Bubblewrap implements Sandbox {
       if (created) {
         const [{ renamed, isComplete }] = await Promise.all([created.ready, shared.note]);
         shared.isChecked ??= Promise.resolve(renamed.length > 0 && isComplete);
-        if (renamed.length > 0)
-          throw new OutdatedPlan(root, [...shared.left.splice(0), ...renamed]);
+        if (renamed.length > 0) throw new OutdatedPlan(root, [...shared.left, ...renamed]);
       }
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter, first.fd], endsTogether: true },
