@@ -83,9 +83,9 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     mode,
     executedFiles,
     isConfined: sandbox !== undefined,
+    isChanging: () => sandbox?.isChanging(workspace.root) === true,
     unconfined: protection?.unconfined,
-    saveRule: saveRule,
-    deleteRule: deleteRule,
+    ...{ saveRule, deleteRule },
   });
   const hasProjectHooks = options.extensions?.hooks.some(({ origin }) => origin === 'project');
   // A session that only reads has no commands, but the hooks of the project still need the sandbox.

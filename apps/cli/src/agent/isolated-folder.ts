@@ -83,7 +83,10 @@ export async function isolatedFolders(
       const own = unrecorded(createWorkspace({ root }));
       const place = { workspace: own, executedFiles: executed, unconfined };
       const { decisions, isApproved } = withMemory(
-        policy.at({ ...place, isConfined: sandbox !== undefined }),
+        policy.at({
+          ...{ ...place, isConfined: sandbox !== undefined },
+          isChanging: () => sandbox?.isChanging(root) === true,
+        }),
       );
       // The worktree does not have the links, the ignored files and the repositories of the folder. So a file
       // can be protected here although a change in the worktree needed no approval.

@@ -75,6 +75,8 @@ interface PolicyPlace {
   readonly executedFiles?: readonly string[] | undefined;
   /** True if commands run in a sandbox. */
   readonly isConfined: boolean;
+  /** True while a command that can change files of the folder runs. Default: nobody knows. */
+  readonly isChanging?: (() => boolean) | undefined;
   /**
    * The reason why commands run without a sandbox. Undefined if there is a sandbox, or if the user
    * switched it off.
@@ -175,11 +177,11 @@ interface PolicyState {
 }
 
 function folderDecisions(
-  { workspace, isConfined, unconfined }: PolicyPlace,
+  { workspace, isConfined, isChanging, unconfined }: PolicyPlace,
   { policy, mode, elsewhere }: PolicyState,
 ): FolderDecisions {
   const current = () => withModeRules(policy(), mode());
-  const reading = isConfined ? unaskedReading(current, elsewhere) : undefined;
+  const reading = isConfined ? unaskedReading(current, elsewhere, isChanging) : undefined;
   const place = `a command ${isConfined ? 'in the sandbox' : 'without a sandbox'} in ${workspace.root}`;
   const approveWith = (
     use: () => PermissionPolicy,

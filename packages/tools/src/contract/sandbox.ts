@@ -110,6 +110,8 @@ export interface Sandbox {
   readonly network: boolean;
   /** Prepares one command. The caller must call `finish` of the result, even if the command fails. */
   prepare(request: SandboxRequest): Promise<PreparedCommand>;
+  /** True while a command that can change files of this workspace runs. */
+  isChanging(root: string): boolean;
   /**
    * Resolves when the sandbox has checked all files that earlier commands created. The check of
    * `node_modules` can continue after its command has ended. Wait for it before you run git outside of the
@@ -143,6 +145,12 @@ export interface SandboxRequest {
    * folders are read-only, and the sandbox renames repositories that the command creates. Default: false.
    */
   readonly changesGit?: boolean | undefined;
+  /**
+   * True if no other command that can change files may run in the workspace at the same time. `prepare` rejects if one
+   * runs, and later ones wait. Use it for git that nobody has approved, because another command could change the
+   * repositories that git uses. Default: false.
+   */
+  readonly isAlone?: boolean | undefined;
   /** Absolute paths to hide from this command. Default: none. */
   readonly hide?: readonly string[] | undefined;
   /**

@@ -60,14 +60,34 @@ export function approveInSandbox(
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
   return async (pending, at) => {
-    const ruling = await decide(pending, at);
     const call = callOf(pending);
+    const ruling = whileOthersRun(current(), call, await decide(pending, at), reading);
     const isConfined = call.tool === confinedTool && asksForMore(call) !== 'outside';
     if (isConfined && isMeant(current(), call, ruling, at))
       reading.giveEnv(call, callKey(pending, at));
     return ruling;
   };
 }
+
+/**
+ * A prefix rule for git does not allow a command while another command can change the repositories that git uses. The
+ * policy has judged them in their current state.
+ */
+function whileOthersRun(
+  policy: PermissionPolicy,
+  call: PolicyCall,
+  ruling: ApprovalDecision,
+  { isChanging = () => false }: UnaskedReading,
+): ApprovalDecision {
+  const more = call.tool === confinedTool ? asksForMore(call) : undefined;
+  const isGit = mayChangeGit(more) || (more === 'outside' && changesGit(commandOf(call) ?? ''));
+  if (!isGit || decisionOf(ruling) !== 'allow' || !isChanging()) return ruling;
+  if (isAllowedOnPurpose(permissionPolicy({ ...policy, freeReading: false }), call)) return ruling;
+  return { decision: 'ask', reason: `Another command is running. ${changedByOthers}` };
+}
+
+const changedByOthers =
+  'It can change the repositories that git uses, so a rule for git does not allow this command now';
 
 function callOf({ call, input }: CheckedToolCall): PolicyCall {
   return { tool: call.name, input };

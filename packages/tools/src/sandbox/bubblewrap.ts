@@ -25,6 +25,7 @@ import { checkMounts, diskPlaceOf } from './places/mount-check.ts';
 import { assertOneSpelling, workspaceProblem } from './places/one-spelling.ts';
 import { withSecondPlaces } from './places/second-places.ts';
 import { openFirstProcess } from './private/first-process.ts';
+import { otherCommandRuns, waitForOther } from './private/other-command.ts';
 import { isAway } from './private/private-folder.ts';
 import { createHome, homePrefix, type SandboxHome } from './private/sandbox-home.ts';
 import {
@@ -109,6 +110,8 @@ interface SharedPlan extends GuardPlan {
   mayHaveChangedGit: boolean;
   /** True if the last check after a command was complete. Undefined if no command has started. */
   isChecked: Promise<boolean> | undefined;
+  /** Set if no other command that can change files may run. It resolves at the end of the plan. */
+  readonly alone: PromiseWithResolvers<void> | undefined;
   /** The names in the workspace before the commands. Empty if the commands cannot change files. */
   readonly names: ReadonlySet<string>;
   /** Sentences about the names that earlier commands left. The first command that ends returns them. */
@@ -117,6 +120,12 @@ interface SharedPlan extends GuardPlan {
   readonly hidden: readonly string[];
   /** See `harmlessRepositories`. */
   readonly harmless: Promise<ReadonlySet<string>>;
+}
+
+interface EnterOptions extends Pick<PlanOptions, 'writable' | 'canChange' | 'packages'> {
+  readonly home: SandboxHome;
+  /** See `SandboxRequest.isAlone`. */
+  readonly isAlone: boolean;
 }
 
 function readOnlyPaths({ guarded }: GuardPlan): readonly string[] {
@@ -185,10 +194,14 @@ class Bubblewrap implements Sandbox {
       }
   }
 
+  isChanging(root: string): boolean {
+    return this.#plans.has(root);
+  }
+
   async #prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
     const { hide = [], pin = [], links = [], protect = [], show = [] } = request;
-    const { protectNew, hideNew, changesGit = false } = request;
+    const { protectNew, hideNew, changesGit = false, isAlone = false } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable(root);
     const home = this.#homeAwayFrom([root, ...writable]);
@@ -196,7 +209,7 @@ class Bubblewrap implements Sandbox {
     const canChange = view === 'workspace';
     // This call also waits until the sandbox has checked the repositories that the last command created.
     const packages = canChange ? await this.#findPackages(root) : [];
-    const shared = this.#enter(root, { writable, canChange, packages, home });
+    const shared = this.#enter(root, { writable, canChange, packages, home, isAlone });
     const opened: (() => void)[] = [];
     try {
       const folders = [root, ...writable];
@@ -246,10 +259,8 @@ class Bubblewrap implements Sandbox {
         ? watchNames(watched, kept, modes, newNames, hidden)
         : watchNames([], [], new Map(), undefined, hidden);
       opened.push(() => names.finish());
-      const beforeCommand = protectNew && [...shared.names].filter(protectNew);
-      const forgetNote = canChange
-        ? noteNames(home.folder, root, { watched, known: beforeCommand })
-        : () => {};
+      const ofNote = { watched, known: protectNew && [...shared.names].filter(protectNew) };
+      const forgetNote = canChange ? noteNames(home.folder, root, ofNote) : () => {};
       opened.push(forgetNote);
       const searches = { search: this.#repositories, packages: this.#packages, inner: this.#inner };
       shared.mayHaveChangedGit ||= changesGit;
@@ -343,8 +354,9 @@ class Bubblewrap implements Sandbox {
   async #findPackages(root: string): ReturnType<PackageRepositories['find']> {
     for (;;) {
       await Promise.all(this.#ends);
+      await waitForOther(root, this.#plans.get(root)?.alone?.promise);
       const packages = await this.#packages.find(root);
-      if (this.#ends.size === 0) return packages;
+      if (this.#ends.size === 0 && this.#plans.get(root)?.alone === undefined) return packages;
     }
   }
 
@@ -352,17 +364,10 @@ class Bubblewrap implements Sandbox {
    * Returns the plan of a workspace and counts its users. A command that cannot change files needs no search
    * for repositories, and it cannot manipulate a check.
    */
-  #enter(
-    root: string,
-    {
-      writable,
-      canChange,
-      packages,
-      home,
-    }: Pick<PlanOptions, 'writable' | 'canChange' | 'packages'> & { readonly home: SandboxHome },
-  ): SharedPlan {
+  #enter(root: string, { writable, canChange, packages, home, isAlone }: EnterOptions): SharedPlan {
     const running = this.#plans.get(root);
     if (running !== undefined) {
+      if (isAlone) throw otherCommandRuns(root);
       const later = running.later.find();
       if (later.length > 0) throw unguardedPlaces(root, later);
       running.users++;
@@ -389,6 +394,7 @@ class Bubblewrap implements Sandbox {
     const ofPlan = {
       ...{ ...guards, users: 1, home, hidden, names, left },
       ...{ isChecked: undefined, mayHaveChangedGit: false },
+      alone: isAlone ? Promise.withResolvers<void>() : undefined,
     };
     if (unfinished === undefined) return { ...ofPlan, ...ofReader };
     const about = { root, guarded: readOnlyPaths(guards), search: repositories };
@@ -409,6 +415,7 @@ class Bubblewrap implements Sandbox {
     plan.users--;
     if (plan.users > 0 || this.#plans.get(root) !== plan) return;
     this.#plans.delete(root);
+    plan.alone?.resolve();
     const end = this.#end(plan).finally(() => this.#ends.delete(end));
     this.#ends.add(end);
   }

@@ -32,6 +32,7 @@ function agentIn(root: string) {
   const sandbox: Sandbox = {
     ...{ name: 'bubblewrap', profile: 'workspace', network: false, close: () => {} },
     settled: async () => {},
+    isChanging: () => false,
     prepare: async ({ command: [program = '', ...args], env, view }) => {
       views.push(view);
       envs.push(env);

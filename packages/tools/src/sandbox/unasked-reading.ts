@@ -54,6 +54,8 @@ export interface UnaskedReading {
    * `guardProtected` for the call has precedence.
    */
   giveEnv(call: PolicyCall, key: string): void;
+  /** True while a command that can change files of the workspace runs. Default: nobody knows. */
+  readonly isChanging?: (() => boolean) | undefined;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, key: string): Promise<ReadingPlace>;
 }
@@ -117,7 +119,9 @@ const maxAllowed = 10_000;
  * Creates an `UnaskedReading` for a policy. It reads the policy for each command, so later rules apply too.
  *
  * `elsewhere` returns the policies of further folders that commands can read, for example the folder of which the
- * root is a copy. The sandbox also hides what they deny. Default: none.
+ * root is a copy. The sandbox also hides what they deny. Default: none. `isChanging` tells whether a command that can
+ * change files of the workspace runs, see `Sandbox.isChanging`. Rules for git then ask. Default: they do not, and
+ * `bashTool` refuses such a command.
  *
  * @example
  * const reading = unaskedReading(() => policy);
@@ -127,6 +131,7 @@ const maxAllowed = 10_000;
 export function unaskedReading(
   current: () => PermissionPolicy,
   elsewhere: () => readonly PermissionPolicy[] = () => [],
+  isChanging?: () => boolean,
 ): UnaskedReading {
   // The allowed calls are stored, because files and rules can change between the decision and the execution.
   const allowed = new Set<string>();
@@ -166,6 +171,7 @@ export function unaskedReading(
     return [...new Set([...found.hidden, ...outside.flatMap(({ hide }) => hide)])];
   };
   return {
+    isChanging,
     hiddenPaths,
     async allow(call, key) {
       const isConfined = (await hiddenPaths(call)) !== undefined && allowed.size < maxAllowed;

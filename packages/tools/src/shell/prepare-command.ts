@@ -147,6 +147,8 @@ async function confine(
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
     ...{ ...confinement, root, command, view, network, changesGit: mayChangeGit(more) },
+    // The policy has judged the repositories, and another command could change them now.
+    isAlone: mayChangeGit(more) && !getsEnv,
     env: getsEnv ? env : unasked,
   });
   return { prepared, view, network, changesGit: mayChangeGit(more) };

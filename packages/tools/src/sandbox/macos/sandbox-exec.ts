@@ -15,6 +15,7 @@ import { commandLimits, withLimits } from '../command-limits.ts';
 import { gitPlaces, otherSettings } from '../places/git-places.ts';
 import { keyPlaces } from '../places/key-places.ts';
 import { emptySubmodules } from '../places/later-git-places.ts';
+import { otherCommandRuns } from '../private/other-command.ts';
 import { adviceForLate, probeSandbox } from '../probe-sandbox.ts';
 import { watchNames } from '../watch-names.ts';
 import { macosProfile } from './macos-profile.ts';
@@ -41,6 +42,11 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   const { profile = 'workspace', network = false, unixSockets = false } = options;
   const search = new RepositorySearch();
   const packages = new PackageRepositories(search);
+  /** The number of running commands that can change files, by workspace. */
+  const running = new Map<string, number>();
+  const isChanging = (root: string) => (running.get(root) ?? 0) > 0;
+  const count = (root: string, change: 1 | -1) =>
+    void running.set(root, (running.get(root) ?? 0) + change);
   const prepareWith = async (
     { writable = [], hide = [], protect = [], programs = [] }: SandboxOptions,
     request: SandboxRequest,
@@ -48,6 +54,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const { root, view = profile, changesGit = false } = request;
     const { keys, startUp } = keyPlaces(process.env);
     const canChange = view === 'workspace';
+    if (request.isAlone === true && isChanging(root)) throw otherCommandRuns(root);
     const known = canChange ? await packages.find(root) : [];
     const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
     const mayConnect = (request.network ?? network) && view !== 'closed';
@@ -77,17 +84,21 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     });
     await harmless;
     await created?.ready;
+    if (canChange) count(root, 1);
     return {
       program,
       args: ['-p', text, '--', ...withLimits(request.command, commandLimits(options.limits, view))],
       env: { ...request.env, TMPDIR: temporary, XDG_CACHE_HOME: join(temporary, '.cache') },
       ...{ fds: [], endsTogether: false },
       blocked: AbortSignal.any([created, names].flatMap((one) => one?.blocked ?? [])),
-      finish: async () => [...(names?.finish() ?? []), ...((await created?.finish()) ?? [])],
+      finish: async () => {
+        if (canChange) count(root, -1);
+        return [...(names?.finish() ?? []), ...((await created?.finish()) ?? [])];
+      },
     };
   };
   const settled = () => packages.settled();
-  const common = { name: 'sandbox-exec', profile, network, settled, close } as const;
+  const common = { name: 'sandbox-exec', profile, network, settled, isChanging, close } as const;
   // The probe uses no options, because an option can contain any path. Such a path must not determine whether
   // a sandbox exists.
   const failed = await probeSandbox({ prepare: (request) => prepareWith({}, request) });

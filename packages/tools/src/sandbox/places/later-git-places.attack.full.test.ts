@@ -12,7 +12,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { type JsonObject, sessionId, toolCallId } from '@millrace/core';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import type { Sandbox } from '../../contract/sandbox.ts';
+import { approveByPolicy } from '../../permissions/approve-by-policy.ts';
+import { permissionPolicy } from '../../permissions/permission-policy.ts';
+import type { PermissionRule } from '../../permissions/permission-rule.ts';
 import { bashTool } from '../../shell/bash-tool.ts';
 import {
   type AttackedAgent,
@@ -22,7 +27,10 @@ import {
 } from '../../testing/sandbox/use-sandbox.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { runTool } from '../../testing/tool-context.ts';
+import { createWorkspace } from '../../workspace/workspace.ts';
+import { approveInSandbox } from '../approve-in-sandbox.ts';
 import { findSandbox } from '../find-sandbox.ts';
+import { unaskedReading } from '../unasked-reading.ts';
 
 // While a command runs, the user changes the settings of git or checks out another commit. Git then runs files of the
 // workspace that it did not run before.
@@ -79,6 +87,28 @@ describe.for(sandboxUsers)('as %s', (user) => {
       const text = await running;
       expect(text).toContain('It was stopped by the sandbox');
       expect(text).toContain(`Git now uses ${join(agent.workspace, place)}`);
+    },
+  );
+
+  test.for([
+    ['an empty .git', 'mkdir -p sub/.git'],
+    ['a broken .git', 'mkdir sub; echo x > sub/.git'],
+    ['a repository', 'git init -q sub'],
+  ])(
+    '18.1830: attack: a command creates %s at the path of a later submodule',
+    async ([, create], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, { 'a.txt': '' });
+      git(agent.workspace, 'init -q');
+      if (user === 'nobody') chownTree(agent.workspace);
+      const command = `${create}; touch started; sleep 1000`;
+      const running = agent.run('', { input: { command } });
+      await started(agent);
+      git(agent.workspace, gitlink);
+      const text = await running;
+      expect(text).toContain('It was stopped by the sandbox');
+      expect(text).toContain(`Git now uses ${join(agent.workspace, 'sub')}`);
+      expect(existsSync(join(agent.workspace, 'sub/.git/HEAD'))).toBe(false);
     },
   );
 
@@ -176,12 +206,18 @@ function chownTree(root: string): void {
   execFileSync('chown', ['-R', '65534:65534', root]);
 }
 
-test('18.1782: attack: a later command changes hooks that the user has set while another command runs', async (context) => {
+async function openSandbox(context: Pick<TestContext, 'skip'>): Promise<Sandbox> {
   const { sandbox, ...missing } = await findSandbox();
   if (sandbox === undefined) {
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(JSON.stringify(missing));
     return context.skip(JSON.stringify(missing));
   }
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+test('18.1782: attack: a later command changes hooks that the user has set while another command runs', async (context) => {
+  const sandbox = await openSandbox(context);
   const root = temporaryFolder();
   writeTree(root, { ...repository(), 'scripts/pre-commit': 'good' });
   const bash = bashTool({ workspace: { root }, sandbox });
@@ -196,5 +232,88 @@ test('18.1782: attack: a later command changes hooks that the user has set while
   await first;
   expect(readFileSync(join(root, 'scripts/pre-commit'), 'utf8')).toBe('good');
   await sandbox.settled();
-  sandbox.close();
+});
+
+describe('a prefix rule for git', () => {
+  const rules: readonly PermissionRule[] = ['git add', 'git commit'].map((command) => ({
+    ...{ tool: 'bash', command, decision: 'allow' },
+  }));
+
+  /** Runs commands with a policy. The result has the decision, and the output if the decision is `allow`. */
+  async function ruledBash(context: Pick<TestContext, 'skip'>, given = rules) {
+    const sandbox = await openSandbox(context);
+    const root = temporaryFolder();
+    git(root, 'init -q');
+    writeTree(root, { 'a.txt': '' });
+    const policy = permissionPolicy({ root, rules: given, freeReading: true, hidesDenied: true });
+    const reading = unaskedReading(
+      () => policy,
+      () => [],
+      () => sandbox.isChanging(root),
+    );
+    const byPolicy = approveByPolicy(policy, createWorkspace({ root }));
+    const approve = approveInSandbox(() => policy, byPolicy, reading);
+    const bash = bashTool({ workspace: { root }, sandbox, reading });
+    const decide = async (input: JsonObject, id = 'c1') => {
+      const call = { kind: 'tool_call', toolCallId: toolCallId(id), name: 'bash', input } as const;
+      const pending = { call: { ...call, arguments: '' }, tool: bash, name: 'bash', input };
+      const at = { session: sessionId('s'), turn: 1, isAnswered: false };
+      const ruling = await approve(pending as never, at as never);
+      return typeof ruling === 'string' ? { decision: ruling, reason: '' } : ruling;
+    };
+    return { root, sandbox, bash, decide };
+  }
+
+  test('18.1831: attack: allows git while another command changes a repository', async (context) => {
+    const { root, bash, decide } = await ruledBash(context);
+    const add = { command: 'git add -A' };
+    expect((await decide(add)).decision).toBe('allow');
+    const command = 'touch started; until [ -e end ]; do sleep 0.02; done';
+    const reading = unaskedReading(() => permissionPolicy({ root, rules: [] }));
+    expect(reading.isChanging).toBeUndefined();
+    const running = runTool(bash, { command });
+    await started({ workspace: root });
+    const asked = await decide(add, 'c2');
+    expect(asked.decision).toBe('ask');
+    expect(asked.reason).toContain('Another command is running');
+    // The decision of before does not count any more.
+    const { text } = await runTool(bash, add);
+    expect(text).toContain('only while no other command can change files');
+    writeFileSync(join(root, 'end'), '');
+    await running;
+    expect((await runTool(bash, add)).text).toBe('No output.');
+  });
+
+  test('18.1832: attack: another command starts while git runs', async (context) => {
+    const { root, bash } = await ruledBash(context);
+    mkdirSync(join(root, '.git/hooks'), { recursive: true });
+    writeTree(root, {
+      '.git/hooks/pre-commit': '#!/bin/sh\ntouch started\nuntil [ -e end ]; do sleep 0.02; done\n',
+    });
+    execFileSync('chmod', ['755', join(root, '.git/hooks/pre-commit')]);
+    const commit = 'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one';
+    const running = runTool(bash, { command: commit });
+    await started({ workspace: root });
+    let isOver = false;
+    const later = runTool(bash, { command: 'echo later' }).finally(() => {
+      isOver = true;
+    });
+    await setTimeout(100);
+    expect(isOver).toBe(false);
+    writeFileSync(join(root, 'end'), '');
+    await running;
+    expect((await later).text).toBe('later');
+  });
+
+  test('18.1831: a rule for exactly this line still allows it', async (context) => {
+    const line = 'git add -A';
+    const exact = { tool: 'bash', command: line, exact: true, decision: 'allow' } as const;
+    const { root, bash, decide } = await ruledBash(context, [exact]);
+    const command = 'touch started; until [ -e end ]; do sleep 0.02; done';
+    const running = runTool(bash, { command });
+    await started({ workspace: root });
+    expect((await decide({ command: line })).decision).toBe('allow');
+    writeFileSync(join(root, 'end'), '');
+    await running;
+  });
 });

@@ -25,9 +25,26 @@ const maxEmpty = 500;
  */
 export function emptySubmodules(
   root: string,
-  indexes: Pick<RepositorySearch, 'startCheck' | 'readIndex'>,
+  indexes: Indexes,
   below: readonly FoundRepository[],
-  { onRead = () => {}, acceptsUnreadable = false }: EmptyOptions = {},
+  options: IndexOptions = {},
+): readonly string[] {
+  const places = submodulesIn(root, indexes, below, options)
+    .filter((path) => entryOf(join(path, '.git')) === undefined)
+    .map((path) => (entryOf(path)?.isDirectory() === true ? path : join(path, '.git')));
+  if (places.length <= maxEmpty) return places;
+  const message = `Cannot protect the submodules in ${root}: more than ${maxEmpty} of them are not checked out. Check them out, or work in a folder below`;
+  throw new SandboxError('cannot_confine', message, { path: root });
+}
+
+type Indexes = Pick<RepositorySearch, 'startCheck' | 'readIndex'>;
+
+/** Returns the paths of all submodules below the root. */
+function submodulesIn(
+  root: string,
+  indexes: Indexes,
+  below: readonly FoundRepository[],
+  { onRead = () => {}, acceptsUnreadable = false }: IndexOptions,
 ): readonly string[] {
   indexes.startCheck();
   indexesAbove.startCheck();
@@ -43,15 +60,10 @@ export function emptySubmodules(
     if (submodules === undefined || submodules.length === 0) return [];
     return worktreesOf(git, worktree).flatMap((at) => submodules.map((name) => join(at, name)));
   });
-  const places = [...new Set(paths)]
-    .filter((path) => isBelow(root, path) && entryOf(join(path, '.git')) === undefined)
-    .map((path) => (entryOf(path)?.isDirectory() === true ? path : join(path, '.git')));
-  if (places.length <= maxEmpty) return places;
-  const message = `Cannot protect the submodules in ${root}: more than ${maxEmpty} of them are not checked out. Check them out, or work in a folder below`;
-  throw new SandboxError('cannot_confine', message, { path: root });
+  return [...new Set(paths)].filter((path) => isBelow(root, path));
 }
 
-interface EmptyOptions {
+interface IndexOptions {
   /** Gets each index immediately before it is read. Default: nothing. */
   readonly onRead?: ((path: string) => void) | undefined;
   /** If true, an index that cannot be read has no submodules. Default: false. */
@@ -106,8 +118,8 @@ interface KnownPlaces {
 
 /** Time after which the first check runs, and time between two checks, in milliseconds. */
 const [firstAfterMs, everyMs] = [50, 1000];
-/** Checks use at most 1/20 of the time. */
-const maxShare = 20;
+/** Checks use at most 1/5 of the time. The index of a large repository needs some tenths of a second. */
+const maxShare = 5;
 /** Maximum number of folders to watch. Changes in others are found after `everyMs`. */
 const maxWatched = 50;
 
@@ -118,13 +130,16 @@ const maxWatched = 50;
 export class LaterPlaces {
   readonly #known: KnownPlaces;
   readonly #isKnown: ReadonlySet<string>;
+  readonly #indexes = new RepositorySearch();
   #read: ReadPlaces;
   #found: readonly string[] = [];
   #nextAt = 0;
 
   constructor(known: KnownPlaces) {
     this.#known = known;
-    this.#isKnown = new Set([...known.places.named, ...known.empty]);
+    const worktrees = known.places.below.filter(({ hasGit }) => hasGit);
+    const guarded = worktrees.map(({ folder }) => folder);
+    this.#isKnown = new Set([...known.places.named, ...known.empty, ...guarded]);
     this.#read = known.read;
   }
 
@@ -143,10 +158,13 @@ export class LaterPlaces {
     const onRead = (path: string) => this.#read.add(path);
     try {
       const { named } = gitPlaces(root, places.below, { onRead });
-      const empty = emptySubmodules(root, new RepositorySearch(), places.below, { onRead });
-      return [...named, ...empty].filter(
-        (path) => !this.#isKnown.has(path) && writable.some((folder) => isInside(folder, path)),
-      );
+      // A command can have created or removed the repository of a submodule, so only what the plan guards counts.
+      const submodules = submodulesIn(root, this.#indexes, places.below, { onRead });
+      const isGuarded = (path: string) => this.#isKnown.has(path);
+      return [
+        ...named.filter((path) => !isGuarded(path)),
+        ...submodules.filter((path) => !isGuarded(path) && !isGuarded(join(path, '.git'))),
+      ].filter((path) => writable.some((folder) => isInside(folder, path)));
     } catch (error) {
       if (error instanceof SandboxError) return [root];
       throw error;
