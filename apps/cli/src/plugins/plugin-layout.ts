@@ -1,6 +1,5 @@
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { isInside } from '../config/config-paths.ts';
 import { makeFolder } from '../make-folder.ts';
 import { readFileSafely } from '../safe-files.ts';
 
@@ -65,8 +64,7 @@ export async function readPluginLayout(folder: string, name: string): Promise<Pl
     problems.push(`${file} is not used: it is not a manifest of a plugin.`);
   const inside = (paths: readonly string[]) =>
     paths.flatMap((path) => {
-      const full = resolve(folder, path);
-      if (isInside(full, folder)) return [full];
+      if (isRelativeInside(path)) return [join(folder, path)];
       problems.push(`${file}: the path ${path} is not used, because it leads out of the plugin.`);
       return [];
     });
@@ -77,7 +75,7 @@ export async function readPluginLayout(folder: string, name: string): Promise<Pl
   const isInline = typeof hooks === 'object' && hooks !== null && !Array.isArray(hooks);
   const hookFiles = new Set(inside(['hooks/hooks.json', ...pathsOf(hooks)]));
   return {
-    ...{ name: pluginName.test(manifest.name ?? '') ? (manifest.name ?? name) : name, folder },
+    ...{ name: nameIn(manifest, name), folder },
     skills: placesOf('skills', manifest.skills),
     commands: placesOf('commands', manifest.commands),
     agents: placesOf('agents', manifest.agents),
@@ -88,6 +86,26 @@ export async function readPluginLayout(folder: string, name: string): Promise<Pl
     ],
     problems,
   };
+}
+
+/** Returns the name of a plugin: the name in the text of its manifest, or else the usual name. */
+export function pluginNameOf(manifestText: string | undefined, usual: string): string {
+  return nameIn(
+    (manifestText === undefined ? undefined : parseManifest(manifestText)) ?? {},
+    usual,
+  );
+}
+
+function nameIn({ name = '' }: Partial<Manifest>, usual: string): string {
+  return pluginName.test(name) ? name : usual;
+}
+
+/**
+ * True if a path names a place in the plugin, wherever the folder of the plugin is. `../orders/x.json` can lead back
+ * into the folder of a plugin that has the name `orders`, and out of each copy of it that has a different name.
+ */
+function isRelativeInside(path: string): boolean {
+  return !/^(?:[/\\]|[a-z]:)/i.test(path) && !path.split(/[/\\]/).includes('..');
 }
 
 /** Returns the folder in which the hooks of a plugin can write. Creates it. */

@@ -204,21 +204,28 @@ function digestOf(files: readonly PluginFile[]): string {
 export interface PluginDraft {
   readonly folder: string;
   /** Moves the copy to its place, and stores its digest. Replaces an earlier version. */
-  store(plugin: Omit<Plugin, 'digest'>): Promise<void>;
+  store(plugin: Omit<Plugin, 'name' | 'digest'>): Promise<void>;
   /** Removes the copy, unless it is stored. */
   remove(): Promise<void>;
 }
 
 /**
  * Copies the files of a plugin into the folder of the user. The user sees what a session would load from this copy
- * before it is stored.
+ * before it is stored. The folder of the copy already has the name of the plugin, because a path or the name of a skill
+ * can contain it.
  */
-export async function draftPlugin(env: Env, files: readonly PluginFile[]): Promise<PluginDraft> {
+export async function draftPlugin(
+  env: Env,
+  name: string,
+  files: readonly PluginFile[],
+): Promise<PluginDraft> {
   const plugins = pluginsFolder(env);
   makeFolder(plugins);
-  const folder = await realpath(await mkdtemp(join(plugins, '.new-')));
-  const remove = () => rm(folder, { recursive: true, force: true });
+  const parent = await realpath(await mkdtemp(join(plugins, '.new-')));
+  const folder = join(parent, name);
+  const remove = () => rm(parent, { recursive: true, force: true });
   try {
+    makeFolder(folder);
     for (const { path, bytes } of files) {
       makeFolder(dirname(join(folder, path)));
       // Scripts of hooks must be executable. Only the user has access.
@@ -228,12 +235,11 @@ export async function draftPlugin(env: Env, files: readonly PluginFile[]): Promi
     await remove();
     throw error;
   }
-  const store = async (plugin: Omit<Plugin, 'digest'>) => {
-    const { name } = plugin;
+  const store = async (plugin: Omit<Plugin, 'name' | 'digest'>) => {
     await rm(folderOf(env, name), { recursive: true, force: true });
     await rename(folder, folderOf(env, name));
     const others = (await readPlugins(env)).filter((one) => one.name !== name);
-    await writePlugins(env, [...others, { ...plugin, digest: digestOf(files) }]);
+    await writePlugins(env, [...others, { ...plugin, name, digest: digestOf(files) }]);
   };
   return { folder, store, remove };
 }

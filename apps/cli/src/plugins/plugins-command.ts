@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, normalize, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { safeEnv } from '@millrace/tools';
 import { commandHint } from '../args/command-hint.ts';
@@ -17,6 +17,7 @@ import { makeFolder } from '../make-folder.ts';
 import { countOf } from '../print/text-table.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
+import { manifestPath, pluginNameOf } from './plugin-layout.ts';
 import { checkSpellings, contentText, shown, usedFiles } from './plugin-question.ts';
 import {
   draftPlugin,
@@ -69,12 +70,13 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
   try {
     const files = await readFiles(fetched.folder);
     checkSpellings(operand, files);
-    const draft = await draftPlugin(env, files);
+    const usual = nameOf(isFolder ? basename(source) : packageName(source));
+    const manifest = files.find(({ path }) => path === normalize(manifestPath));
+    const name = pluginNameOf(manifest?.bytes.toString(), usual);
+    const draft = await draftPlugin(env, name, files);
     try {
       // The question shows what a session would load, because a session reads the same copy with the same functions.
-      const usual = nameOf(isFolder ? basename(source) : packageName(source));
-      const loaded = await loadPlugin(draft.folder, usual);
-      const { name } = loaded.layout;
+      const loaded = await loadPlugin(draft.folder, name);
       const used = usedFiles(loaded, files);
       const count = used.code.length + used.texts.length;
       if (count === 0) throw notPlugin(operand, files);
@@ -91,7 +93,7 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
         if (isWanted !== true) return exitCodes.aborted;
       }
       const { integrity } = fetched;
-      await draft.store({ name, source, ...(integrity && { integrity }) });
+      await draft.store({ source, ...(integrity && { integrity }) });
       writeText(stdout, `Added the plugin ${name}, with ${countOf(count, 'file')}.\n`);
       return exitCodes.done;
     } finally {
