@@ -143,6 +143,107 @@ test.each([
   },
 );
 
+const launched: readonly (readonly [line: string, before: Files, later: Files])[] = [
+  ['uv run -m tools.server', { 'tools/server.py': '' }, { 'tools/server/__main__.py': evil }],
+  ['uv run -m tools.server', { 'tools/server.py': '' }, { 'tools/server/__init__.py': evil }],
+  ['uv run -m tools.server', { 'tools/server.py': '' }, { 'tools/__init__.py': evil }],
+  ['python3 -m tools.server', { 'tools/server.py': '' }, { 'tools.py': evil }],
+  [
+    'python3 -m a.b.server',
+    { 'a/b/server.py': '', 'a/b/__init__.py': '' },
+    { 'a/b/__init__.py': evil },
+  ],
+  ['uv run -m tools', { 'tools/__main__.py': '' }, { 'tools/__main__.py': evil }],
+  ['uv run tools', { 'tools/__main__.py': '' }, { 'tools/__main__.py': evil }],
+  ['uv run --with mcp .', { '__main__.py': '' }, { '__main__.py': evil }],
+  ['pypy3 -m tools.server', { 'tools/server.py': '' }, { 'tools/server/__main__.py': evil }],
+  ['pypy3 tools', { 'tools/__main__.pyc': '' }, { 'tools/__main__.pyc': evil }],
+  ['coverage run -m tools', { 'tools/__main__.py': '' }, { 'tools/__main__.py': evil }],
+  ['uvicorn tools.server:app', { 'tools/server.py': '' }, { 'tools/server/__init__.py': evil }],
+  [
+    'nodejs js',
+    { 'js/index.js': '' },
+    { 'js/package.json': '{"main":"evil.js"}', 'js/evil.js': evil },
+  ],
+  ['nodejs js', { 'js/index.js': '' }, { 'js/index.js': evil }],
+  ['esno js', { 'js/index.ts': '' }, { 'js/index.ts': evil }],
+  ['esno js', { 'js/m.js': '', 'js/package.json': '{"main":"m"}' }, { 'js/m.js': evil }],
+  [
+    'esno js',
+    { 'js/m.js': '', 'js/package.json': '{"main":"m"}' },
+    { 'js/package.json': '{"main":"n"}', 'js/n.js': evil },
+  ],
+  ['pnpm dlx .', { 'm.js': '', 'package.json': '{"bin":"m.js"}' }, { 'm.js': evil }],
+  ['nub .', { 'm.js': '', 'package.json': '{"main":"m.js"}' }, { 'm.js': evil }],
+  ['pnpm dlx ./js', { 'js/m.js': '', 'js/package.json': '{"bin":"m.js"}' }, { 'js/m.js': evil }],
+  [
+    'unknown start js',
+    { 'js/m.js': '', 'js/package.json': '{"bin":{"x":"m.js"}}' },
+    { 'js/m.js': evil },
+  ],
+];
+
+test.each(launched)(
+  '18.1791: attack: the script of the trusted server %j with %j is replaced by %j',
+  async (line, before, later) => {
+    const [command = '', ...args] = line.split(' ');
+    const { cwd, env } = homeAndProject({
+      'project/millrace.json': JSON.stringify({ mcpServers: { s: { command, args } } }),
+      ...Object.fromEntries(
+        Object.entries(before).map(([path, text]) => [`project/${path}`, text]),
+      ),
+    });
+    await loadConfig({ args: { trust: true }, env, cwd });
+    const { mcpServers, serverFiles } = await loadConfig({ args: {}, env, cwd });
+    expect(mcpServers).toHaveLength(1);
+    const written = Object.keys(later).map((path) => join(cwd, path));
+    // A call needs an approval to change the script. A manifest can change, but it then names an untrusted script.
+    if (!('js/n.js' in later)) expect(serverFiles).toEqual(expect.arrayContaining([written[0]]));
+    for (const [index, path] of written.entries()) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, Object.values(later)[index] ?? '');
+    }
+    expect((await loadConfig({ args: {}, env, cwd })).mcpServers).toEqual([]);
+  },
+);
+
+test.each([
+  'npx -y @modelcontextprotocol/server-filesystem .',
+  'npx -y @modelcontextprotocol/server-filesystem ./',
+  'uvx mcp-server-git --repository .',
+  'npx -y @modelcontextprotocol/server-filesystem ./app',
+  'docker run -v ./app:/data image',
+])('the server %j starts after a change of its data, the package.json included', async (line) => {
+  const [command = '', ...args] = line.split(' ');
+  const { cwd, env } = homeAndProject({
+    'project/millrace.json': JSON.stringify({ mcpServers: { s: { command, args } } }),
+    ...{
+      'project/package.json': '{"main":"lib/m.js"}',
+      'project/lib/m.js': '',
+      'project/index.js': '',
+    },
+    ...{
+      'project/app/package.json': '{"main":"m.js"}',
+      'project/app/m.js': '',
+      'project/app/a.py': '',
+    },
+  });
+  await loadConfig({ args: { trust: true }, env, cwd });
+  const changed = [
+    'package.json',
+    'lib/m.js',
+    'index.js',
+    'app/package.json',
+    'app/a.py',
+    'app/b.js',
+  ];
+  for (const path of changed) {
+    const main = path.startsWith('app') ? 'm.js' : 'lib/m.js';
+    writeFileSync(join(cwd, path), JSON.stringify({ main, dependencies: { x: '1' } }));
+    expect([path, (await loadConfig({ args: {}, env, cwd })).mcpServers.length]).toEqual([path, 1]);
+  }
+});
+
 test('a hook that only changes to a folder does not depend on its package.json', async () => {
   const command = 'cd "$CLAUDE_PROJECT_DIR" && node tools/check.js --strict';
   const place = homeAndProject({

@@ -7,6 +7,7 @@ import {
   canStartPackages,
   goFilesIn,
   nodeScriptsIn,
+  packagesOf,
   withoutFolders,
 } from './scripts/package-scripts.ts';
 import { shellWords } from './scripts/shell-tokens.ts';
@@ -38,8 +39,11 @@ export interface ProjectCommand {
   readonly command: string;
   /** The folder that `CLAUDE_PROJECT_DIR` names. Paths can be relative to it, or to the working folder. */
   readonly projectFolder: string;
-  /** True if the command can run a script in a folder that it names, as `node tools` does. Default: true. */
-  readonly runsFolders?: boolean | undefined;
+  /**
+   * True if the command can run a script in the root folder, as `node .` does. False if that folder is probably data.
+   * Default: true, but only a known starter of packages runs the files that its `package.json` names.
+   */
+  readonly runsRoot?: boolean | undefined;
 }
 
 /** The files of a project that commands can execute. */
@@ -65,7 +69,7 @@ export async function findNamedScripts(
   at: At,
 ): Promise<NamedScripts | undefined> {
   const stems: Stems = {
-    ...{ all: new Map(), goPackages: new Set(), nodePackages: new Set() },
+    ...{ all: new Map(), goPackages: new Set(), nodePackages: new Map(), initial: new Set() },
     left: maxResolved,
   };
   const patterns: FilePatterns = { ends: new Set(), lengths: new Set(), globs: [] };
@@ -86,11 +90,12 @@ export async function findNamedScripts(
   if (stems.all.size > maxStems) return undefined;
   for (const stem of searched.stems) stems.all.set(stem, true);
   const named = [...stems.all].flatMap(([stem, runsFolders]) => endingsOf(stem, runsFolders));
-  const all = [...named, ...searched.files, ...sources, ...node.manifests];
+  const all = [...named, ...stems.initial, ...searched.files, ...sources, ...node.manifests];
   const files = await keepFiles([...new Set(all)]);
   const targets = await Promise.all(files.map((path) => realpath(path).catch(() => path)));
   const isFound = new Set(files);
-  const shadows = [...stems.all.keys()].flatMap((stem) => shadowsOf(stem, isFound));
+  const tried = [...stems.all.keys()].flatMap((stem) => shadowsOf(stem, isFound));
+  const shadows = [...tried, ...stems.initial];
   const existing = new Set(await keepExisting(shadows));
   const inside = (paths: readonly string[]) =>
     [...new Set(paths)].filter((path) => isInside(path, at.root)).toSorted();
@@ -108,8 +113,9 @@ const fileEndings = [
   ...['.sh', '.rb', '.pm', '.lua', '.class'],
 ];
 const folderEndings = [
-  ...['/index.js', '/index.mjs', '/index.cjs', '/index.ts', '/index.mts', '/index.tsx'],
-  ...['/__main__.py', '/__init__.py', '/init.lua'],
+  ...['/index.js', '/index.mjs', '/index.cjs', '/index.jsx', '/index.ts', '/index.mts'],
+  ...['/index.cts', '/index.tsx', '/index.json', '/index.node'],
+  ...['/__main__.py', '/__init__.py', '/__main__.pyc', '/__init__.pyc', '/init.lua'],
 ];
 /** Further endings that interpreters try before some of the endings above. */
 const triedEndings = [...fileEndings, '.json', '.so'];
@@ -120,8 +126,13 @@ interface Stems {
   readonly all: Map<string, boolean>;
   /** The folders that `go run` can compile. */
   readonly goPackages: Set<string>;
-  /** The folders that a runtime of JavaScript can start. Their `package.json` names the script. */
-  readonly nodePackages: Set<string>;
+  /**
+   * The folders that a command can start by their `package.json`, which names the script. The value is true if the
+   * command is a known starter of packages. Only then does the rest of the `package.json` count too.
+   */
+  readonly nodePackages: Map<string, boolean>;
+  /** The files that Python runs before a module in a package. Each of them can be missing. */
+  readonly initial: Set<string>;
   /** The number of times that a word can still be resolved. */
   left: number;
 }
@@ -215,17 +226,17 @@ function valuesIn(word: string): readonly string[] {
  */
 async function addStems(
   words: readonly string[],
-  { command, projectFolder, runsFolders = true }: ProjectCommand,
+  { command, projectFolder, runsRoot }: ProjectCommand,
   { root, cwd }: At,
   stems: Stems,
 ): Promise<boolean> {
   const bases = new Set([projectFolder, cwd]);
   const isGo = /\bgo\b/.test(command);
-  const canBePackage = new Set(
-    runsFolders && canStartPackages(command)
-      ? wordsOf(withoutFolders(command), projectFolder, { root, cwd })
-      : [],
-  );
+  // Any program can be an interpreter or start one, so the entry files of each named folder count.
+  const isAround = (path: string) => [root, cwd].some((own) => isInside(own, path));
+  const isStarter = runsRoot !== false && canStartPackages(command);
+  const startsRoot = runsRoot === true || isStarter;
+  const canBePackage = new Set(wordsOf(withoutFolders(command), projectFolder, { root, cwd }));
   // The path of a Go package can start with the path of its module, which names no folder.
   const all = isGo ? words.flatMap(endsOfPath) : words;
   const names = [...new Set(all.map(knownPart))].filter((word) => word !== '');
@@ -244,11 +255,22 @@ async function addStems(
       if (isOwnFolder) bases.add(path);
       if (bases.size > maxBases) return false;
       if (isOwnFolder && isGo) stems.goPackages.add(path);
-      if (isOwnFolder && canBePackage.has(plain[index] ?? '')) stems.nodePackages.add(path);
+      const isPackage = canBePackage.has(plain[index] ?? '') && (startsRoot || !isAround(path));
+      if (isOwnFolder && isPackage)
+        stems.nodePackages.set(path, isStarter || stems.nodePackages.get(path) === true);
       // `python -m scripts.check` runs scripts/check.py, and `perl -MOrders::Check` runs Orders/Check.pm.
       const name = (plain[index] ?? '').replaceAll('::', '/');
-      for (const stem of [path, resolve(base, name), resolve(base, name.replaceAll('.', '/'))])
-        stems.all.set(stem, runsFolders || stems.all.get(stem) === true);
+      for (const stem of [path, resolve(base, name), resolve(base, name.replaceAll('.', '/'))]) {
+        const runsFolder = runsRoot !== false || !isAround(stem);
+        stems.all.set(stem, runsFolder || stems.all.get(stem) === true);
+        if (!runsFolder) stems.all.set(join(stem, '__main__.py'), false);
+      }
+      for (const one of packagesOf(name)) {
+        const folder = resolve(base, one);
+        if (--stems.left < 0 || stems.initial.size > maxStems) return false;
+        if (!(await isFolder(folder))) break;
+        stems.initial.add(`${folder}.py`).add(join(folder, '__init__.py'));
+      }
       if (stems.all.size > maxStems) return false;
     }
   }
@@ -291,7 +313,7 @@ interface Glob {
 /** Matches words after which the other words are paths in a different folder. */
 const changesFolder = /(?:^|[\s;&|("'])(?:cd|pushd|-C|--prefix|--cwd|--dir)(?=[\s=])/;
 const interpreters =
-  /\b(?:node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua|go|java|[gm]?awk|julia|elixir|tclsh)\b/;
+  /\b(?:node(?:js)?[\d.]*|bun|deno|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby|perl|php|lua|go|java|[gm]?awk|julia|elixir|tclsh)\b/;
 
 /** Matches a shell, `.`, `source`, and programs with `-f`. They read any file as a script. */
 const readsScripts =

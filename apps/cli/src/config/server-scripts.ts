@@ -24,7 +24,8 @@ interface ServerCommand {
 
 /**
  * Finds the project's files that MCP servers execute: all files of the repository that the command, the
- * arguments and the environment of a server name. If the repository has too many files to search, or if a command does
+ * arguments and the environment of a server name, and the files with which interpreters start a folder that they
+ * name, such as `__main__.py` and `index.js`. The other files of a folder can be data. If the repository has too many files to search, or if a command does
  * not show the name of its script, the result has the empty path, whose content is unknown.
  */
 export async function findServerScripts(
@@ -34,12 +35,12 @@ export async function findServerScripts(
   const commands = servers.flatMap(({ command, args = [], env = {}, ...server }) => {
     if (command === undefined || server.disabled === true) return [];
     const words = [command, ...args, ...Object.values(env)];
-    const [program = ''] = args.filter((arg) => !arg.startsWith('-'));
-    // An interpreter or a program with a path can run a script in a folder that the command names. For all
-    // other servers, a folder is data, for example the folder whose files the server shows.
-    const runsFolders = namesInterpreter([command, ...args].join(' ')) || /^[./~$]/.test(program);
+    const [program = ''] = args.filter((arg) => !/^-|^(?:dlx|exec|x)$/.test(arg));
+    // Many servers get the root folder as data, for example to show its files. An interpreter, and a program whose
+    // first argument is a path, can also run a script in it. The entry files of all other folders always count.
+    const runsRoot = namesInterpreter([command, ...args].join(' ')) || /^[./~$]/.test(program);
     const projectFolder = resolve(cwd, server.cwd ?? '.');
-    return [{ command: words.map(quoted).join(' '), projectFolder, runsFolders }];
+    return [{ command: words.map(quoted).join(' '), projectFolder, runsRoot }];
   });
   if (commands.length === 0) return { files: [], shadows: [], isUnclear: false };
   const root = await realpath((await foldersUpToRoot(cwd)).at(-1) ?? cwd);

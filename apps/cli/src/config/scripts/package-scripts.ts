@@ -22,11 +22,11 @@ export async function goFilesIn(
 }
 
 /** Matches a runtime that starts a folder by its `package.json`. */
-const runtimes = /\b(?:node|bun|deno|tsx|ts-node|nodemon|electron)\b/;
+const runtimes = /\b(?:node(?:js)?[\d.]*|bun|deno|tsx|ts-node|nodemon|electron)\b/;
 const packageManagers = /\b(?:npx|bunx|npm|pnpm|yarn)\b/;
-const startsWithPath = /(?:^|\s)['"]?\.{0,2}\//;
+const startsWithPath = /(?:^|\s)['"]?(?:\.{0,2}\/|\.{1,2}(?=['"\s]|$))/;
 
-/** True if a command can start a folder by its `package.json`, as `node tools` and `npx ./tools` do. */
+/** True if a command is known to start a folder by its `package.json`, as `node tools` and `npx ./tools` do. */
 export function canStartPackages(command: string): boolean {
   return runtimes.test(command) || (packageManagers.test(command) && startsWithPath.test(command));
 }
@@ -53,12 +53,17 @@ interface NodeScripts {
 /** Maximum size of all manifests of the packages that commands can start. */
 const maxManifestBytes = 4 * 1024 * 1024;
 
-/** Returns the scripts of packages. Returns undefined if a manifest cannot be read, or if the manifests are too large. */
-export async function nodeScriptsIn(folders: Iterable<string>): Promise<NodeScripts | undefined> {
+/**
+ * Returns the scripts of packages. The result contains the manifests of folders with the value true. Returns undefined
+ * if a manifest cannot be read, or if the manifests are too large.
+ */
+export async function nodeScriptsIn(
+  folders: ReadonlyMap<string, boolean>,
+): Promise<NodeScripts | undefined> {
   const manifests: string[] = [];
   const scripts: string[] = [];
   let left = maxManifestBytes;
-  for (const folder of folders) {
+  for (const [folder, isWhole] of folders) {
     const file = join(folder, 'package.json');
     const found = await stat(file).catch(() => undefined);
     if (found?.isFile() !== true) continue;
@@ -69,7 +74,7 @@ export async function nodeScriptsIn(folders: Iterable<string>): Promise<NodeScri
     );
     if (bytes === undefined) return undefined;
     left -= bytes.length;
-    manifests.push(file);
+    if (isWhole) manifests.push(file);
     scripts.push(...scriptsOf(bytes).map((path) => resolve(dirname(file), path)));
   }
   return { manifests, scripts };
@@ -84,4 +89,11 @@ function scriptsOf(bytes: Buffer): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** Returns the packages that Python runs before a module: `a` and `a/b` for `a.b.c`. */
+export function packagesOf(module: string): readonly string[] {
+  const names = module.split('.');
+  if (module.includes('/') || names.includes('')) return [];
+  return names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'));
 }
