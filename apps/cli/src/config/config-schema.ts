@@ -12,6 +12,7 @@ import {
 import { modelInfoSchema } from './model-info-schema.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
+const name = (describe: string) => z.string().trim().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
 const named = `\`\${NAME}\` is replaced by this environment variable.`;
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'max'] as const;
@@ -195,7 +196,7 @@ const createSchema = (): z.ZodType<ConfigFile> =>
   z
     .strictObject({
       $schema: z.string().describe('The JSON schema of this file, for editors.').optional(),
-      model: text('The model to use: a name from `models`, provider/model, or "demo".').optional(),
+      model: name('The model to use: a name from `models`, provider/model, or "demo".').optional(),
       models: z
         .record(z.string().min(1), model())
         .describe('Models with names of your choice.')

@@ -1,11 +1,6 @@
 import { limitContext, type ModelTable } from '@millrace/providers';
 import type { ChosenModel } from '../contract/agent.ts';
-import {
-  type Config,
-  type ModelConfig,
-  type ProviderName,
-  providerNames,
-} from '../contract/config.ts';
+import type { Config, ModelConfig, ProviderName } from '../contract/config.ts';
 import type { Origin } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
@@ -31,6 +26,7 @@ import {
   queryServer,
   readWindow,
 } from './local-servers.ts';
+import { splitModelName } from './model-name.ts';
 import { loadModelTable } from './model-table.ts';
 import { hostedSearch, openModel } from './open-model.ts';
 import { searchesByItself, withoutSearch } from './searching-models.ts';
@@ -67,7 +63,8 @@ export function subAgentModels(
   options: ChooseOptions,
 ): (model: string, origin: Origin) => Promise<ChosenModel> {
   const { config } = options;
-  return async (model, origin) => {
+  return async (name, origin) => {
+    const model = name.trim();
     const isOfProject = origin === 'project';
     if (isOfProject && !Object.hasOwn(config.models, model) && searchesByItself(model))
       throw searchesError(model);
@@ -245,13 +242,6 @@ type NamedModel =
   | { readonly kind: 'of'; readonly provider: ProviderName; readonly model?: string | undefined }
   | { readonly kind: 'bare' };
 
-/** Alternative names of providers. */
-const providerAliases: Readonly<Record<string, ProviderName>> = {
-  google: 'gemini',
-  lmstudio: 'lm-studio',
-  llamacpp: 'llama.cpp',
-};
-
 function parseModelName(
   name: string,
   models: Readonly<Record<string, ModelConfig>>,
@@ -260,19 +250,10 @@ function parseModelName(
   const config = Object.hasOwn(models, name) ? models[name] : undefined;
   if (config !== undefined) return { kind: 'configured', config };
   if (name === 'demo') return { kind: 'demo' };
-  const slash = name.indexOf('/');
-  const first = slash === -1 ? name : name.slice(0, slash);
-  const provider = providerOf(first);
-  const model = slash === -1 ? undefined : name.slice(slash + 1).trim() || undefined;
-  if (provider !== undefined) return { kind: 'of', provider, model };
+  const split = splitModelName(name);
+  if (split !== undefined) return { kind: 'of', ...split };
   const owner = vendorOf(name, env);
   return owner === undefined ? { kind: 'bare' } : { kind: 'of', provider: owner, model: name };
-}
-
-function providerOf(text: string): ProviderName | undefined {
-  const name = text.toLowerCase();
-  const known = Object.hasOwn(providerAliases, name) ? providerAliases[name] : undefined;
-  return known ?? providerNames.find((one) => one === name);
 }
 
 /**

@@ -26,6 +26,29 @@ test.each([
   expect(withoutRiskyParts({ model, theme: 'dark' })).toEqual({ theme: 'dark' });
 });
 
+test.each([
+  'groq/groq/compound ',
+  'groq/compound\t',
+  'groq/groq/compound:x',
+  'groq/ groq/compound-mini',
+  'openrouter/ perplexity/x',
+  ' openrouter / perplexity/x',
+  ' perplexity/r1',
+  'openrouter/openai/gpt-5.5:online\u00a0',
+])('18.1792: attack: white space or an ending hides that the model %j searches', async (model) => {
+  expect(riskyParts({ model })).toEqual(['model']);
+  const { cwd, env } = homeAndProject({ 'project/millrace.json': JSON.stringify({ model }) });
+  const config = await loadConfig({ args: {}, env, cwd });
+  expect([config.model, config.untrusted?.parts]).toEqual([undefined, ['model']]);
+  const openModel = subAgentModels({ config, env, cwd });
+  await expect(openModel(model, 'project')).rejects.toThrow('cannot choose this');
+});
+
+test('18.1792: a model of the configuration is used without the white space around its name', async () => {
+  const { cwd, env } = homeAndProject({ 'project/millrace.json': '{"model":" groq/llama\\t"}' });
+  expect((await loadConfig({ args: {}, env, cwd })).model).toBe('groq/llama');
+});
+
 test('18.1654: a project chooses other models, and models of the user, without trust', () => {
   for (const model of ['anthropic/claude-sonnet-5', 'ollama/online:7b', 'research'])
     expect([riskyParts({ model }), withoutRiskyParts({ model })]).toEqual([[], { model }]);
