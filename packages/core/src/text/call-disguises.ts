@@ -3,8 +3,8 @@ import { cjk, type Disguise, disguisesIn } from './disguises.ts';
 /**
  * Finds the characters of the arguments of a call, such as a command or a path, that a question must show as their
  * code. These are the characters that `disguisesIn` finds, all signs outside of ASCII, such as quotation marks and
- * dashes, all characters that are only another form of ASCII characters, and marks on a letter that can look like a
- * sign beside it. The closed list `harmless` stays, and the punctuation of a language that uses another script stays
+ * dashes, all characters that are only another form of ASCII characters, and marks on a letter of another script, which
+ * can look like a sign beside it. The closed list `harmless` stays, and the punctuation of a language that uses another script stays
  * after its letters. The result does not contain control characters.
  *
  * @example disguisesInCall('ls \u2010l'); // [{ index: 3, text: '\u2010' }]
@@ -46,32 +46,48 @@ const syllableEnds = '(?<!\\p{sc=Cans})[\u141d-\u142f\u144b\u1540\u1541\u157d]+'
 
 /** Matches signs outside of ASCII, and letters that look like signs: `ꞌ`, `ǃ`, `丨`, most modifier letters, and lines through letters. */
 const signs = /* @__PURE__ */ new RegExp(
-  `(?!${harmless}|${inText}|${afterOther}(?:${ownPunctuation}|[–—])|(?<=\\s)[–—](?=\\s))(?!\\p{Cc})[^\\0-\\x7f\\p{L}\\p{M}\\p{N}\\p{Z}]|(?![${repetitions}ーｰﾞﾟๆໆ]|(?<=\\p{sc=Arab}ـ{0,8})ـ)\\p{Lm}|[Ꞌꞌꞏꟷǀǁǂǃ᐀ᐳᐸᑊᚲᛌ丨丶丿〡〢ㅡㅣ\\u0332-\\u0338\\u{16f51}\\u{16f52}\\u{11d46}]|(?<![\\p{scx=Hira}\\p{scx=Kana}])[ーｰﾞﾟ]+|(?<!${cjk})(?:[一ノ${repetitions}]+(?!${cjk})|[${repetitions}]+)|${syllableEnds}|${alone('Tfng', 'ⵏⵑⵧ')}|${alone('Runr', 'ᛁ')}|${alone('Nkoo', 'ߊ')}`,
+  `(?!${harmless}|${inText}|${afterOther}(?:${ownPunctuation}|[–—])|(?<=\\s)[–—](?=\\s))(?!\\p{Cc})[^\\0-\\x7f\\p{L}\\p{M}\\p{N}\\p{Z}]|(?![${repetitions}ーｰﾞﾟๆໆ]|(?<=\\p{sc=Arab}[ـ\\u064b-\\u0655\\u0670]{0,8})ـ)\\p{Lm}|[Ꞌꞌꞏꟷǀǁǂǃ᐀ᐳᐸᑊᚲᛌ丨丶丿〡〢ㅡㅣ\\u0332-\\u0338\\u{16f51}\\u{16f52}\\u{11d46}]|(?<![\\p{scx=Hira}\\p{scx=Kana}])[ーｰﾞﾟ]+|(?<!${cjk})(?:[一ノ${repetitions}]+(?!${cjk})|[${repetitions}]+)|${syllableEnds}|${alone('Tfng', 'ⵏⵑⵧ')}|${alone('Runr', 'ᛁ')}|${alone('Nkoo', 'ߊ')}`,
   'gu',
 );
 
-/** Marks that no script has for itself. Some look like an apostrophe, a quotation mark or a slash beside a letter. */
-const commonMarks = '\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f';
+/** Matches a letter with its marks. */
+const markedLetters = /\p{L}\p{M}+/gu;
 
-/** Matches a letter with its marks, if one of them is a common mark. */
-const markedLetters = /* @__PURE__ */ new RegExp(`\\p{L}\\p{M}*?[${commonMarks}]\\p{M}*`, 'gu');
-
-/** Matches a common mark that is drawn in the middle above or below a letter, and that looks like no sign of a shell. */
+/** Matches a mark that is drawn in the middle above or below a letter, and that looks like no sign of a shell. */
 const accents = /^[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0323-\u0325\u032d\u0330\u0331]$/;
-const common = /* @__PURE__ */ new RegExp(`[${commonMarks}]`, 'u');
 
 /**
- * Returns the common marks of a letter, except accents and marks that are a part of the letter in Unicode, such as the
- * horn of `ơ` and the cedilla of `ç`.
+ * The scripts whose marks stay on their own letters. Latin, Greek and Cyrillic texts need only accents and marks that
+ * are a part of a letter. Marks of older scripts can look like an apostrophe, as U+0486 of old Cyrillic texts does.
  */
-function oddMarksOf(letter: string, index: number): readonly Disguise[] {
+const markedScripts = [
+  ...['Adlm', 'Arab', 'Bali', 'Batk', 'Beng', 'Bugi', 'Cakm', 'Cham', 'Deva', 'Ethi', 'Gujr'],
+  ...['Guru', 'Hano', 'Hebr', 'Java', 'Kali', 'Khmr', 'Knda', 'Lana', 'Laoo', 'Lepc', 'Limb'],
+  ...['Mand', 'Mlym', 'Mong', 'Mtei', 'Mymr', 'Nkoo', 'Orya', 'Rjng', 'Samr', 'Saur', 'Sinh'],
+  ...['Sund', 'Sylo', 'Syrc', 'Tagb', 'Tale', 'Talu', 'Taml', 'Tavt', 'Telu', 'Tfng', 'Thaa'],
+  ...['Thai', 'Tibt', 'Tglg'],
+];
+
+/** Matches a letter and a mark of its script. Unicode gives the vowel signs of Arabic no script of their own. */
+const ownMark = /* @__PURE__ */ new RegExp(
+  `^(?:${markedScripts.map((name) => `\\p{sc=${name}}{2}`).join('|')}|[\\p{sc=Arab}\\p{sc=Syrc}ـ][\\p{sc=Arab}\\u064b-\\u0655\\u0670])$`,
+  'u',
+);
+
+/**
+ * Returns the marks of a letter, except accents, marks of the script of the letter, and marks that are a part of the
+ * letter in Unicode, such as the horn of `ơ` and the cedilla of `ç`.
+ */
+function oddMarksOf(text: string, index: number): readonly Disguise[] {
   const found: Disguise[] = [];
+  const [letter = ''] = text;
   let base = '';
   let at = index;
-  for (const one of letter) {
+  for (const one of text) {
     const joined = (base + one).normalize('NFC');
     if (base === '' || [...joined].length === 1) base = joined;
-    else if (common.test(one) && !accents.test(one)) found.push({ index: at, text: one });
+    else if (!accents.test(one) && !ownMark.test(letter + one))
+      found.push({ index: at, text: one });
     at += one.length;
   }
   return found;

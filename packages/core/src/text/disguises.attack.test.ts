@@ -160,3 +160,48 @@ test.for([
   expect(shown(text)).toBe(text);
   expect(shown(text.normalize('NFD'))).toBe(text.normalize('NFD'));
 });
+
+test.each(['s', 'ж', 'α', '日', 'か'])(
+  '18.1793: attack: a mark of another script on %s looks like a quotation mark',
+  (letter) => {
+    const accent = /^[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0323-\u0325\u032d\u0330\u0331]$/;
+    const codes = Array.from({ length: 0x20000 }, (_, at) => at).filter((at) => at >> 11 !== 0x1b);
+    const marks = [...codes.map((code) => String.fromCodePoint(code)), '\u{e0100}'].filter((one) =>
+      /\p{M}/u.test(one),
+    );
+    expect(marks.length).toBeGreaterThan(2000);
+    const hidden = marks.filter((mark) => {
+      const isPart = [...(letter + mark).normalize('NFC')].length === 1;
+      return (
+        !isPart && !accent.test(mark) && shown(`${letter}${mark}; rm`) === `${letter}${mark}; rm`
+      );
+    });
+    expect(hidden.map((mark) => mark.codePointAt(0)?.toString(16))).toEqual([]);
+  },
+);
+
+test.for([
+  [
+    'git log --grep=It\u059cs | head; echo it\u059es',
+    'git log --grep=It<59c>s | head; echo it<59e>s',
+  ],
+  [
+    'echo It\u0486s It\u0485s слово\u0486 слово\u0483 слово\ua67d',
+    'echo It<486>s It<485>s слово<486> слово<483> слово<a67d>',
+  ],
+  ['echo It\u064es It\u0f39s שלום\u064e कम\u05b0', 'echo It<64e>s It<f39>s שלום<64e> कम<5b0>'],
+  ['echo s\u0903rm 한\u302e 日\u302a か\u05b0', 'echo s<903>rm 한<302e> 日<302a> か<5b0>'],
+] as const)('18.1793: attack: the command %j is shown with codes', ([text, expected]) => {
+  expect(shown(text)).toBe(expected);
+});
+
+test.for([
+  'Tiếng Việt Đặng Thị Hường, Москва\u0301 й ё, ἀρχή ᾠδή, ガギグ ぱぴぷ',
+  'בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵ֥ת הַשָּׁמַ֖יִם',
+  'بِسْمِ ٱللَّهِ ٱلرَّحْمَـٰنِ ٱلرَّحِيمِ مُحَمَّدٌ هـَـ',
+  'हिन्दी क्षमा ज़रूर বাংলা ਪੰਜਾਬੀ ગુજરાતી ଓଡ଼ିଆ தமிழ் తెలుగు ಕನ್ನಡ മലയാളം සිංහල',
+  'ภาษาไทย น้ำ ที่นี่ ພາສາລາວ မြန်မာဘာသာ ខ្មែរ བོད་ཡིག ދިވެހި ܐܳܒ ꦧꦱꦗꦮ ᬩᬮᬶ ߒߞߏ߫',
+])('18.1793: the honest text %j keeps the marks of its own script', (text) => {
+  expect(shown(text)).toBe(text);
+  expect(shown(text.normalize('NFD'))).toBe(text.normalize('NFD'));
+});
