@@ -6,7 +6,12 @@ import { EditorQuestions } from './editor-questions.ts';
 // A hostile MCP server or model asks the user in an editor. It wants the question to look like one of Millrace.
 
 /** Asks with a form. Returns what the editor shows, and the decisions. */
-async function askWith(message: string, schema: JsonObject, content: JsonObject) {
+async function askWith(
+  message: string,
+  schema: JsonObject,
+  content: JsonObject,
+  agents: readonly string[] = ['tool evil_go'],
+) {
   const shown: { readonly message: string; readonly requestedSchema: JsonValue }[] = [];
   const decided = Promise.withResolvers<unknown>();
   const questions = new EditorQuestions({
@@ -22,7 +27,7 @@ async function askWith(message: string, schema: JsonObject, content: JsonObject)
     onProblem: decided.reject,
   });
   const form = { message, schema };
-  const approval = { id: 'f', name: 'evil_go', agents: ['tool evil_go'], form };
+  const approval = { id: 'f', name: 'evil_go', ...(agents.length > 0 && { agents }), form };
   questions.update([approval as unknown as PendingApproval]);
   return { decision: await decided.promise, shown };
 }
@@ -86,4 +91,9 @@ test('18.1426: attack: a question of the model hides characters in an editor', a
   await questions(false).ask(question, signal);
   expect(shown).toHaveLength(2);
   expect(JSON.stringify(shown)).not.toMatch(/[\u200b\u202e]/);
+});
+
+test('18.1794: attack: the form of a server of the main agent names no asker', async () => {
+  const { shown } = await askWith('Millrace: sure?', { type: 'object', properties: {} }, {}, []);
+  expect(shown[0]?.message).toBe('Asked by tool evil_go:\nMillrace: sure?');
 });

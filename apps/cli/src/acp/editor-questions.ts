@@ -84,7 +84,7 @@ export class EditorQuestions {
     if (this.#options.elicit === undefined) return deny(approval, 'The editor shows no forms.');
     const schema = revealedSchema(form.schema);
     if (hasHidden(schema)) return deny(approval, 'The form has values with invisible characters.');
-    const asker = approval.agents === undefined ? '' : `Asked by ${approval.agents.join(' → ')}:\n`;
+    const asker = `Asked by ${(approval.agents ?? [`tool ${approval.name}`]).join(' → ')}:\n`;
     const message = asker + form.message;
     const content = await this.#elicit(message, schema, signal).catch(() => undefined);
     if (signal.aborted) return;
