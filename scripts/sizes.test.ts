@@ -16,15 +16,15 @@ const kilobyte = 1024;
 /**
  * The size limits of the code that loads at the start, in bytes, minified and compressed with gzip.
  * The goal for an agent with one provider is 80 KB. Gemini misses it by 3.1 KB, and Anthropic by
- * 3.7 KB. The wires of OpenAI need more, because they read more forms of answers and load the traits
+ * 4.4 KB. The wires of OpenAI need more, because they read more forms of answers and load the traits
  * of all models. Each limit is a few hundred bytes above the current size, so that growth is noticed.
  * Before you raise a limit, look for code that can load on demand with `import()`.
  */
 const limits: readonly (readonly [what: string, limit: number, code: string])[] = [
-  ['agent and anthropic', 84.2 * kilobyte, agentWith('anthropic')],
+  ['agent and anthropic', 84.6 * kilobyte, agentWith('anthropic')],
   ['agent and gemini', 83.6 * kilobyte, agentWith('gemini')],
   ['agent and openaiChat', 91.8 * kilobyte, agentWith('openaiChat')],
-  ['agent and openaiResponses', 94.8 * kilobyte, agentWith('openaiResponses')],
+  ['agent and openaiResponses', 95.5 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
     22.8 * kilobyte,

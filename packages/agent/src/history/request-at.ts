@@ -59,7 +59,7 @@ export async function requestAt(
   if (provider.describe === undefined)
     return { ...asked, described: describeModelRequest(request), notes: [...notes, plainNote] };
   try {
-    return { ...asked, described: provider.describe(request), notes };
+    return { ...asked, described: provider.describe(request, { session }), notes };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown error';
     const failed = `${plainNote} The wire format cannot be shown: ${why}`;

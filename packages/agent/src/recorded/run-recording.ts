@@ -55,7 +55,11 @@ export async function runRecording(
   const onRequest = (captured: CapturedRequest) => {
     if (stop.signal.aborted) return;
     try {
-      const sent = sentRequest(captured, summaries, maskText) as unknown as JsonValue;
+      const sent = sentRequest(
+        { ...captured, session },
+        summaries,
+        maskText,
+      ) as unknown as JsonValue;
       requests.push(packer.add(sent).shared as unknown as SentRequest);
       onBytes?.(packer.byteLength);
     } catch (error) {
@@ -79,11 +83,12 @@ function summaryItems(records: readonly LogRecord[]): ReadonlySet<ItemId> {
 }
 
 function sentRequest(
-  { turn, attempt, agent, itemId, provider, request }: CapturedRequest,
+  captured: CapturedRequest & Pick<SessionRecording, 'session'>,
   summaries: ReadonlySet<ItemId>,
   maskText: (text: string) => string = (text) => text,
 ): SentRequest {
-  const wire = provider.describe && wireRequest(() => provider.describe?.(request));
+  const { turn, attempt, agent, itemId, provider, request, session } = captured;
+  const wire = provider.describe && wireRequest(() => provider.describe?.(request, { session }));
   return {
     ...{ turn, attempt, agent, purpose: summaries.has(itemId) ? 'summary' : 'answer' },
     ...{ provider: provider.id, model: provider.model },

@@ -4,6 +4,7 @@ import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contra
 import { ProviderError } from '../contract/provider-error.ts';
 import { redact, redactError } from '../errors/redact.ts';
 import { agentSecretsOf, isRedacted, Redactor } from '../errors/redactor.ts';
+import { isOfSession } from '../history/remote-state.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import { AgentConnection, a2aFault } from './connection.ts';
 import { type RemoteTask, TaskWriter, taskPart } from './task-writer.ts';
@@ -189,16 +190,14 @@ function toProviderError(error: unknown): ProviderError {
  * session has the answers of its original, but the remote context belongs to the original. The copy starts a new
  * one, so that neither session receives the messages of the other.
  */
-function remoteTaskIn(
-  items: readonly Item[],
-  session: string | undefined,
-): RemoteTask | undefined {
+function remoteTaskIn(items: readonly Item[], session: string | undefined): RemoteTask | undefined {
   for (const { kind, parts } of items.toReversed()) {
     if (kind !== 'assistant') continue;
     const found = parts.findLast((part) => part.kind === 'custom' && part.name === taskPart);
     if (found?.kind !== 'custom') continue;
-    const { taskId, contextId, state, artifacts, session: owner } = found.value as JsonObject;
-    if (owner !== session) return undefined;
+    const value = found.value as JsonObject;
+    if (!isOfSession(value, session)) return undefined;
+    const { taskId, contextId, state, artifacts } = value;
     return {
       taskId: typeof taskId === 'string' && !isRedacted(taskId) ? taskId : undefined,
       contextId: typeof contextId === 'string' && !isRedacted(contextId) ? contextId : undefined,

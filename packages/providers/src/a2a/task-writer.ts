@@ -10,6 +10,7 @@ import {
   type MediaPart,
   type TextWriter,
 } from '@millrace/core';
+import { withSession } from '../history/remote-state.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { field, maxErrorLength } from './connection.ts';
 
@@ -242,12 +243,14 @@ export class TaskWriter {
     const artifacts = [...this.#known, ...this.#texts.keys()].slice(-maxRemembered);
     this.#writer.whole({
       ...{ kind: 'custom', name: taskPart },
-      value: {
-        state: this.#state,
-        ...(this.#session !== undefined && { session: this.#session }),
-        ...(this.#contextId !== undefined && { contextId: this.#contextId }),
-        ...(isAsking && { taskId: this.#taskId ?? null, artifacts }),
-      },
+      value: withSession(
+        {
+          state: this.#state,
+          ...(this.#contextId !== undefined && { contextId: this.#contextId }),
+          ...(isAsking && { taskId: this.#taskId ?? null, artifacts }),
+        },
+        this.#session,
+      ),
     });
   }
 }

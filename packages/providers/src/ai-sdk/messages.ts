@@ -18,15 +18,16 @@ import {
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { AssistantPart, ContentPart, Message } from '../history/message.ts';
-import type { StateOwner } from '../history/sendable-parts.ts';
+import { withoutForeignReferences } from '../history/remote-state.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { objectIn, textIn } from '../json/fields.ts';
 import { attachmentPart, filePart, type SentData, urlData } from './content.ts';
-import { optionsOf } from './part-state.ts';
+import { optionsOf, type SessionOwner } from './part-state.ts';
 
 /** Converts the items of a request to a prompt, in the newest version of the SDK's format. */
-export function promptOf(request: ModelRequest, owner: StateOwner): LanguageModelV4Prompt {
-  const messages = withoutUnpairedCalls(toMessages(request, { ...owner, takesFiles: false }));
+export function promptOf(request: ModelRequest, owner: SessionOwner): LanguageModelV4Prompt {
+  const history = toMessages(request, { ...owner, takesFiles: false });
+  const messages = withoutUnpairedCalls(withoutForeignReferences(history, owner.session));
   const firstIndex = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   return messages.flatMap((message, index) => {
     const sent = messageOf(message, firstIndex >= 0 && index > firstIndex);

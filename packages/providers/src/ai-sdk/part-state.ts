@@ -9,6 +9,11 @@ import {
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 
+/** The owner of the state of parts, and the session of the request. */
+export interface SessionOwner extends StateOwner {
+  readonly session?: string | undefined;
+}
+
 /**
  * Converts a part's `providerMetadata` from the SDK to a state, which is sent back with the part. Returns
  * undefined if the metadata is empty.

@@ -362,3 +362,43 @@ function networkOf() {
     cancelled: cancelled.promise,
   };
 }
+
+test('18.1805: attack: a copy of a session continues the container of the original through an AI SDK package', async () => {
+  const input = JSON.stringify({ code: 'print(1)', containerId: 'cntr_1' });
+  const call = { toolCallId: 'ci_1', toolName: 'code_interpreter' };
+  const metadata = { providerMetadata: { openai: { itemId: 'rs_1' } } };
+  const result = { outputs: [{ type: 'logs', logs: 'log 1' }] };
+  const parts = [
+    { type: 'reasoning-start', id: 'r', ...metadata },
+    { type: 'reasoning-delta', id: 'r', delta: 'Hm' },
+    { type: 'reasoning-end', id: 'r' },
+    { type: 'tool-call', ...call, input, providerExecuted: true },
+    { type: 'tool-result', ...call, result },
+    { type: 'text-start', id: 't' },
+    { type: 'text-delta', id: 't', delta: 'Done.' },
+    { type: 'text-end', id: 't', ...metadata },
+    { type: 'finish', usage: {}, finishReason: { unified: 'stop' } },
+  ];
+  const prompts: string[] = [];
+  const provider = fromAiSdk({
+    ...{ specificationVersion: 'v4', provider: 'openai', modelId: 'm-1', supportedUrls: {} },
+    doStream: async ({ prompt }: { readonly prompt: unknown }) => {
+      prompts.push(JSON.stringify(prompt));
+      return { stream: ReadableStream.from(parts) };
+    },
+  } as never);
+  const { item } = await provider.complete(hi, { session: 'original' });
+  const request = { items: [ask('hi'), item, { ...ask('more'), id: itemId('u2') }] };
+  await provider.complete(request, { session: 'original' });
+  await provider.complete(request, { session: 'copy' });
+  expect(prompts[1]).toContain('cntr_1');
+  expect(prompts[1]).toContain('rs_1');
+  expect(JSON.parse(prompts[2] ?? '')[1]).toEqual({
+    role: 'assistant',
+    content: [
+      { type: 'text', text: 'Code that ran in an earlier container:\nprint(1)' },
+      { type: 'text', text: 'Output of the code:\nlog 1' },
+      { type: 'text', text: 'Done.' },
+    ],
+  });
+});

@@ -70,11 +70,11 @@ const streamEndMs = 50;
 async function* streamFromModel(
   { model, info, extras, transport, secrets }: ModelBinding,
   request: ModelRequest,
-  { item, ids, signal }: StreamContext,
+  { item, ids, session, signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
-  const owner = { provider: model.provider, model: model.modelId };
+  const owner = { provider: model.provider, model: model.modelId, session };
   const reading = new ModelResponseReader({ ...owner, writer, ids, request }, transport.clock);
   reading.redactSecrets(secrets);
   let release = () => {};

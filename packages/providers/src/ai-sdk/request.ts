@@ -2,11 +2,11 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { isJsonObject, type JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
-import type { StateOwner } from '../history/sendable-parts.ts';
 import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
 import { checkRequest, refuseUnsupported } from '../wire/check-request.ts';
 import { promptOf } from './messages.ts';
 import type { CallExtras } from './options.ts';
+import type { SessionOwner } from './part-state.ts';
 import { type Schema, toolOptions } from './tools.ts';
 
 /**
@@ -15,7 +15,7 @@ import { type Schema, toolOptions } from './tools.ts';
  */
 export function callOptions(
   request: ModelRequest,
-  owner: StateOwner,
+  owner: SessionOwner,
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   checkRequest(request);
@@ -31,7 +31,7 @@ export function callOptions(
 
 function optionsOf(
   request: ModelRequest,
-  owner: StateOwner,
+  owner: SessionOwner,
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   const { maxOutputTokens, temperature, topP, stopSequences, reasoning, output } = request;

@@ -13,12 +13,12 @@ import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { checkFinish, type Finish, finishOf, stopOfFinish } from './errors.ts';
 import type { PartOf, StreamPart } from './model.ts';
-import { stateOf, toJsonValue } from './part-state.ts';
+import { type SessionOwner, stateOf, toJsonValue } from './part-state.ts';
 import { AnswerText, citationOfText, OpenBlocks, ReasoningBlock, Sources } from './text-blocks.ts';
 import { AiSdkToolCalls, HostedBlocks } from './tool-calls.ts';
 import { type ReportedUsage, usageOf } from './usage.ts';
 
-export interface PartsContext extends StateOwner {
+export interface PartsContext extends SessionOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   readonly request: ModelRequest;

@@ -1,6 +1,7 @@
 import {
   type DeltaWriter,
   type Ids,
+  isJsonObject,
   type JsonValue,
   type PartWriter,
   type ProviderState,
@@ -10,9 +11,10 @@ import {
   type ValueWriter,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
+import { withContainerSession } from '../history/remote-state.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
-import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
+import { ownStateOf, type SessionOwner, stateOf, toJsonValue } from './part-state.ts';
 
 /** A call that streams. The package's id identifies the call. */
 interface OpenCall {
@@ -192,17 +194,24 @@ type HostedPart =
   | PartOf<'reasoning-file'>
   | PartOf<'tool-approval-request'>;
 
+/** The result of a hosted call. */
+interface HostedResult {
+  readonly part: ValueWriter;
+  value: JsonValue;
+  metadata: unknown;
+}
+
 /**
  * Stores parts that only the provider can interpret. They are stored unchanged and sent back in later
  * requests.
  */
 export class HostedBlocks {
   readonly #writer: DeltaWriter;
-  readonly #owner: StateOwner;
+  readonly #owner: SessionOwner;
   /** Preliminary results, by the id of their call. */
-  readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
+  readonly #results = new Map<string, HostedResult>();
 
-  constructor(writer: DeltaWriter, owner: StateOwner) {
+  constructor(writer: DeltaWriter, owner: SessionOwner) {
     this.#writer = writer;
     this.#owner = owner;
   }
@@ -210,11 +219,12 @@ export class HostedBlocks {
   /** Stores the part. It replaces the part `instead`, which began as a call for the client. */
   keep(part: HostedPart, instead?: PartWriter | undefined): void {
     const { providerMetadata, ...rest } = part;
+    const value = toJson(rest);
     const block = {
       kind: 'custom',
       name: part.type === 'custom' ? part.kind : part.type,
-      value: toJson(rest),
-      providerState: ownStateOf(this.#owner, providerMetadata),
+      value,
+      providerState: this.#stateOf(value, providerMetadata),
     } as const;
     if (instead === undefined) this.#writer.whole(block);
     else instead.replace(block);
@@ -226,10 +236,12 @@ export class HostedBlocks {
     const { toolCallId, type } = rest;
     const result = this.#results.get(toolCallId) ?? {
       part: this.#writer.custom(type),
+      value: null,
       metadata: undefined,
     };
     result.metadata = providerMetadata ?? result.metadata;
-    result.part.set(toJson(rest));
+    result.value = toJson(rest);
+    result.part.set(result.value);
     this.#results.set(toolCallId, result);
     if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
   }
@@ -239,10 +251,17 @@ export class HostedBlocks {
     for (const id of [...this.#results.keys()]) this.#commit(id);
   }
 
+  #stateOf(value: JsonValue, metadata: unknown): ProviderState {
+    const { provider, model, session } = this.#owner;
+    const { data } = ownStateOf({ provider, model }, metadata);
+    const state = isJsonObject(data) ? data : {};
+    return { provider, model, data: withContainerSession(state, value, session) };
+  }
+
   #commit(id: string): void {
     const result = this.#results.get(id);
     this.#results.delete(id);
-    result?.part.commit({ providerState: ownStateOf(this.#owner, result.metadata) });
+    result?.part.commit({ providerState: this.#stateOf(result.value, result.metadata) });
   }
 }
 

@@ -29,7 +29,7 @@ export interface OpenBlock {
 export interface BlockEnd {
   /** True if the answer was cut off in this block. */
   readonly isCut: boolean;
-  /** The container in which the message runs code. */
+  /** The container in which the message runs code, with the session that it belongs to. */
   readonly container: JsonObject | undefined;
 }
 

@@ -43,7 +43,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
       // The clouds have different endpoints for counting tokens, so only Anthropic's own API counts here.
       ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
       ...{ provider, model, info, authorize, frames },
-      http: (request) => anthropicRequest(request, known, host),
+      http: (request, session) => anthropicRequest(request, known, host, session),
       reader: (context) => {
         const outputTool = outputToolName(context.request, known);
         return new AnthropicReader(context, { provider, model, outputTool });

@@ -8,7 +8,7 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
 import { refuseUnsupported } from '../wire/check-request.ts';
 import { withProviderOptions } from '../wire/provider-options.ts';
-import { containerOf } from './container.ts';
+import { containerOf, withoutForeignCode } from './container.ts';
 import type { MessagesHost } from './host.ts';
 import { cacheControl, conversationOf, type MessageTurn } from './messages.ts';
 import type { AnthropicModel, AnthropicOptions, ModelTraits } from './options.ts';
@@ -20,14 +20,16 @@ export function anthropicRequest(
   request: ModelRequest,
   options: AnthropicModel,
   host: MessagesHost,
+  session: string | undefined,
 ): HttpRequest {
   const { id: provider, model, betas: requested = [] } = options;
   refuseUnsupported(request, 'the Messages API', ['candidates', 'logprobs']);
   const maxCachePoints = maxPoints - ownPoints(request, options);
-  const messages = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
+  const history = toMessages(request, { provider, model, ids: toolCallIds, maxCachePoints });
+  const messages = withoutForeignCode(history, session);
+  const container = containerOf(messages, session);
   const conversation = conversationOf(messages, request.cache, rulesOf(options, host));
   const { system, turns, cachePoints } = conversation;
-  const container = containerOf(messages);
   const betas = betasFor(requested, turns);
   const headers = headersFor(options, betas, host);
   const warnings: string[] = [];

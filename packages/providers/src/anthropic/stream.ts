@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, type Stop } from '@millrace/core';
 import { containerIn } from '../answer/reported-details.ts';
 import { fault } from '../errors/wire-fault.ts';
+import { withSession } from '../history/remote-state.ts';
 import { refusalExplanation } from '../history/sendable-parts.ts';
 import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { LastAppend, ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
@@ -27,9 +28,11 @@ export class AnthropicReader implements WireReader {
   #reason: string | undefined;
   #details: JsonObject | undefined;
   #container: JsonObject | undefined;
+  readonly #session: string | undefined;
   #stopSequence: string | undefined;
 
-  constructor({ writer, ids, request }: ReaderContext, options: AnthropicReaderOptions) {
+  constructor({ writer, ids, request, session }: ReaderContext, options: AnthropicReaderOptions) {
+    this.#session = session;
     const { provider, model, outputTool } = options;
     this.#context = {
       writer,
@@ -91,7 +94,7 @@ export class AnthropicReader implements WireReader {
   }
 
   finish(): Stop {
-    this.#blocks.stopAll({ isCut: isCutShort(this.#reason), container: this.#container });
+    this.#blocks.stopAll({ isCut: isCutShort(this.#reason), container: this.#ownContainer });
     const { hasClientCalls, hasOutput } = this.#blocks;
     const [reason, details] = [this.#reason, this.#details];
     const stop = stopOfMessage({ reason, details, hasClientCalls, hasOutput });
@@ -139,11 +142,17 @@ export class AnthropicReader implements WireReader {
     this.#context.writer.whole({ kind: 'text', text, metadata: refusalExplanation, providerState });
   }
 
+  /** The container, with the session that it belongs to. */
+  get #ownContainer(): JsonObject | undefined {
+    return this.#container && withSession(this.#container, this.#session);
+  }
+
   /** Stores the container in a part, so that the next request can continue in the same container. */
   #keepContainer(): void {
-    if (this.#container === undefined) return;
+    const value = this.#ownContainer;
+    if (value === undefined) return;
     const providerState = this.#context.state({});
-    const part = { kind: 'custom', name: containerName, value: this.#container } as const;
+    const part = { kind: 'custom', name: containerName, value } as const;
     this.#context.writer.whole({ ...part, providerState });
   }
 }

@@ -39,14 +39,18 @@ export interface Provider {
   /**
    * Returns the HTTP request for display, without secrets and without sending it. Throws if the provider
    * cannot express the request. The method is undefined if a different package creates the HTTP requests.
+   * Containers are part of the request only if they belong to the session of the options.
    */
-  describe?(request: ModelRequest): DescribedRequest;
+  describe?(request: ModelRequest, options?: Pick<StreamContext, 'session'>): DescribedRequest;
   /**
    * Counts the input tokens of a request with the provider's own endpoint, which is free of charge. Resolves
    * with undefined if the endpoint gives no answer. The method is undefined if the provider has no such
    * endpoint. In this case, use `estimateTokens`.
    */
-  countTokens?(request: ModelRequest, options?: QueryOptions): Promise<number | undefined>;
+  countTokens?(
+    request: ModelRequest,
+    options?: QueryOptions & Pick<StreamContext, 'session'>,
+  ): Promise<number | undefined>;
   /**
    * Reads the size of the model's context window from its server, in tokens. Resolves with undefined if the
    * server does not report it. The method is undefined if servers of this kind never report it.
@@ -71,7 +75,7 @@ export interface StreamContext {
   readonly ids: Ids;
   /**
    * The session that the request belongs to. The provider keeps uploaded files until their sessions are
-   * released. Default: none.
+   * released. It uses containers and remote tasks only in the session that created them. Default: none.
    */
   readonly session?: string | undefined;
   /** Aborts the stream. */

@@ -3,6 +3,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Stream, StreamContext, StreamStep } from '../contract/provider.ts';
 import { objectsIn } from '../json/fields.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
+import type { Wire } from '../wire/wire.ts';
 import { fingerprints, StoredResponses } from './stored-responses.ts';
 
 interface SentRequest {
@@ -22,20 +23,20 @@ const lostCode = 'previous_response_not_found';
  * response.
  */
 export class ContinuedRequests {
-  readonly #build: (request: ModelRequest) => HttpRequest;
+  readonly #build: Wire['http'];
   readonly #stored = new StoredResponses();
   readonly #sent = new WeakMap<ModelRequest, SentRequest>();
   /** The requests that must contain the whole history, because the provider has lost a response. */
   readonly #whole = new WeakSet<ModelRequest>();
 
-  constructor(build: (request: ModelRequest) => HttpRequest) {
+  constructor(build: Wire['http']) {
     this.#build = build;
   }
 
-  http(request: ModelRequest): HttpRequest {
-    const whole = this.#build(request);
+  http(request: ModelRequest, session: string | undefined): HttpRequest {
+    const whole = this.#build(request, session);
     const input = objectsIn(whole.body, 'input');
-    const prints = fingerprints(input);
+    const prints = fingerprints(input, session);
     const isWhole = this.#whole.has(request) || 'previous_response_id' in whole.body;
     const found = isWhole ? undefined : this.#stored.find(input, prints);
     this.#sent.set(request, { print: prints.at(-1) ?? '', previous: found?.responseId });

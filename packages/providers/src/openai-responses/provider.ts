@@ -34,13 +34,14 @@ export function openaiResponses(given: ResponsesOptions): Provider {
   const owner = { provider: dialect.id, model: options.model };
   const { runsCustomCalls, reportsCut } = dialect;
   const { extraTools = [] } = options;
-  const build = (request: ModelRequest) => responsesRequest(request, options, dialect, info);
+  const build = (request: ModelRequest, session: string | undefined) =>
+    responsesRequest(request, options, dialect, { info, session });
   const stored = options.sendsOnlyNew ? new ContinuedRequests(build) : undefined;
   const provider = wireProvider(
     {
       ...owner,
       info,
-      http: (request) => stored?.http(request) ?? build(request),
+      http: (request, session) => stored?.http(request, session) ?? build(request, session),
       ...(dialect.countsTokens && { tokenCounter: responsesCounter }),
       reader: (context) =>
         new ResponsesReader(context, owner, {

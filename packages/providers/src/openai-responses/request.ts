@@ -2,6 +2,7 @@ import type { JsonObject } from '@millrace/core';
 import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
+import { withoutForeignContainers } from '../history/remote-state.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { commonEfforts, effortFor, sentSampling } from '../models/effort.ts';
 import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
@@ -13,14 +14,20 @@ import { inputItems } from './messages.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
 import { toolFields } from './tools.ts';
 
+interface RequestContext {
+  readonly info: ModelInfo;
+  /** The session that the request belongs to. */
+  readonly session: string | undefined;
+}
+
 export function responsesRequest(
   request: ModelRequest,
   options: ResponsesOptions,
   dialect: ResponsesDialect,
-  info: ModelInfo,
+  context: RequestContext,
 ): HttpRequest {
   const warnings: string[] = [];
-  const body = responsesBody(request, options, dialect, { info, warnings });
+  const body = responsesBody(request, options, dialect, { ...context, warnings });
   return { ...httpRequestTo(dialect, options, body), warnings };
 }
 
@@ -28,7 +35,7 @@ function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
   dialect: ResponsesDialect,
-  { info, warnings }: { readonly info: ModelInfo; readonly warnings: string[] },
+  { info, session, warnings }: RequestContext & { readonly warnings: string[] },
 ): JsonObject {
   const { model } = options;
   const { id, longCache, hasPromptCacheKey } = dialect;
@@ -46,7 +53,10 @@ function responsesBody(
   const messages = toMessages(request, { provider: id, model });
   const body: JsonObject = {
     model,
-    input: inputItems(messages, { ...dialect, isStored: store !== false }),
+    input: inputItems(withoutForeignContainers(messages, session), {
+      ...dialect,
+      isStored: store !== false,
+    }),
     stream: true,
     store,
     ...(request.logprobs === undefined ? {} : { top_logprobs: request.logprobs }),

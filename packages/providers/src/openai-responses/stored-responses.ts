@@ -100,9 +100,15 @@ function contentOf(item: JsonObject): string {
   }
 }
 
-/** Returns the fingerprints of the input. The entry at index n is the fingerprint of the first n items. */
-export function fingerprints(input: readonly JsonObject[]): readonly string[] {
-  const prints = [''];
+/**
+ * Returns the fingerprints of the input. The entry at index n is the fingerprint of the first n items. They
+ * differ in each session, because a stored response can name a container of its session.
+ */
+export function fingerprints(
+  input: readonly JsonObject[],
+  session: string | undefined,
+): readonly string[] {
+  const prints = [session ?? ''];
   for (const item of input) prints.push(hash(`${prints.at(-1)}\n${JSON.stringify(item)}`));
   return prints;
 }

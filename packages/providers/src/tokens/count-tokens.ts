@@ -12,13 +12,13 @@ import type { TokenCounter } from './token-counter.ts';
  */
 export function countTokensWith(
   counter: TokenCounter,
-  http: (request: ModelRequest) => HttpRequest,
+  http: (request: ModelRequest, session: string | undefined) => HttpRequest,
   transport: JsonTransport,
 ): NonNullable<Provider['countTokens']> {
   let isMissing = false;
-  return async (request, { signal } = {}) => {
+  return async (request, { signal, session } = {}) => {
     if (isMissing) return undefined;
-    const { url, headers, body } = http(request);
+    const { url, headers, body } = http(request, session);
     const { accept: _stream, ...sent } = headers;
     const answer = await fetchAnswer(transport, {
       ...{ url: counter.url(url), headers: sent, body: counter.body(body), signal },

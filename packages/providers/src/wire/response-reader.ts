@@ -66,7 +66,7 @@ export class ResponseReader {
 
   /** Sends the request. It also reads responses that are not streams: errors, and complete answers. */
   async open(exchange: HttpExchange): Promise<void> {
-    const built = httpRequestFor(this.#wire, this.#context.request);
+    const built = httpRequestFor(this.#wire, this.#context);
     this.#http = built;
     this.#reader = this.#wire.reader(this.#context);
     this.#exchanged.http = built;
@@ -343,10 +343,10 @@ function withoutBytes(_name: string, value: unknown): unknown {
 }
 
 /** Builds the HTTP request. An error at this point means that the request can never be sent. */
-function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
+function httpRequestFor(wire: Wire, { request, session }: ReaderContext): HttpRequest {
   try {
     checkRequest(request);
-    return wire.http(request);
+    return wire.http(request, session);
   } catch (error) {
     throw error instanceof WireFault
       ? error

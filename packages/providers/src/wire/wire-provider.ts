@@ -38,7 +38,7 @@ export function wireProvider(
     model,
     (request, context) =>
       abortOnReturn((returned) => streamWire(wire, transport, request, { ...context, returned })),
-    (request) => describeRequest(wire.http(request)),
+    (request, options) => describeRequest(wire.http(request, options?.session)),
     wire.info,
   );
   return {
@@ -57,8 +57,8 @@ export function wireProvider(
 
 function withMoreSecrets(wire: Wire, more: readonly string[] = []): Wire {
   if (more.length === 0) return wire;
-  const http = (request: ModelRequest) => {
-    const built = wire.http(request);
+  const http = (request: ModelRequest, session: string | undefined) => {
+    const built = wire.http(request, session);
     return { ...built, secrets: [...built.secrets, ...more] };
   };
   return { ...wire, http };
@@ -76,7 +76,7 @@ function countTokensOnDemand(
   let loading: Promise<NonNullable<Provider['countTokens']>> | undefined;
   return async (request, options) => {
     loading ??= import('../tokens/count-tokens.ts').then(({ countTokensWith }) =>
-      countTokensWith(counter, (one) => wire.http(one), transport),
+      countTokensWith(counter, (one, session) => wire.http(one, session), transport),
     );
     return (await loading)(request, options);
   };
@@ -100,10 +100,10 @@ async function* streamWire(
   request: ModelRequest,
   context: WireStreamContext,
 ): AsyncGenerator<StreamStep> {
-  const { item, ids } = context;
+  const { item, ids, session } = context;
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
-  const reading = new ResponseReader(wire, transport, { writer, ids, request });
+  const reading = new ResponseReader(wire, transport, { writer, ids, request, session });
   const { signal, release } = joinSignals([context.signal, context.returned]);
   let releasePlace = () => {};
   let body: ResponseBody | undefined;

@@ -18,9 +18,9 @@ export interface Wire {
   readonly info?: ModelInfo | undefined;
   /**
    * Builds the HTTP request. Throws a `WireFault` of the kind `invalid_request` if the API cannot express the
-   * request.
+   * request. The request names state at the provider only if that state belongs to `session`.
    */
-  http(request: ModelRequest): HttpRequest;
+  http(request: ModelRequest, session: string | undefined): HttpRequest;
   reader(context: ReaderContext): WireReader;
   /** Counts tokens with the provider's API. Undefined if it has no endpoint for counting. */
   readonly tokenCounter?: TokenCounter | undefined;
@@ -75,6 +75,8 @@ export interface ReaderContext {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   readonly request: ModelRequest;
+  /** The session that the request belongs to. State at the provider that the response names belongs to it. */
+  readonly session?: string | undefined;
 }
 
 /**

@@ -46,7 +46,7 @@ export class BuiltInItem extends OutputItem {
   protected override finish(item: JsonObject): void {
     this.#written = this.#textOf(item);
     if (this.context.isClientRun(this.#builtIn, item)) return this.#writeCall(item);
-    const providerState = this.state({ type: this.type, ...idOf(item) });
+    const providerState = this.stateOf(item, { type: this.type, ...idOf(item) });
     this.#partId = this.context.writer.whole({
       kind: 'custom',
       name: this.type,

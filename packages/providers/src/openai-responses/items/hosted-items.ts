@@ -35,7 +35,7 @@ export class HostedItem extends OutputItem {
   }
 
   protected override finish(item: JsonObject): void {
-    this.#set(item).commit({ providerState: this.state(this.ownFields) });
+    this.#set(item).commit({ providerState: this.stateOf(item, this.ownFields) });
   }
 
   protected override endWithoutDone(isResponseWhole: boolean): void {

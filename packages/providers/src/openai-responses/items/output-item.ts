@@ -1,4 +1,5 @@
 import type { JsonObject, ProviderState } from '@millrace/core';
+import { withContainerSession } from '../../history/remote-state.ts';
 import type { StateOwner } from '../../history/sendable-parts.ts';
 import { textIn } from '../../json/fields.ts';
 import type { ReaderContext } from '../../wire/wire.ts';
@@ -112,6 +113,11 @@ export abstract class OutputItem {
 
   /** Handles the end of the response for an item that has no end event. */
   protected abstract endWithoutDone(isResponseWhole: boolean): void;
+
+  /** Returns the state of a part that contains the whole item. */
+  protected stateOf(item: JsonObject, fields: JsonObject): ProviderState {
+    return this.state(withContainerSession(fields, item, this.context.session));
+  }
 
   /**
    * Returns the state of a part, which is sent back with the part. It contains the fields of the item and a
