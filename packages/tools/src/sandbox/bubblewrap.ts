@@ -284,8 +284,8 @@ class Bubblewrap implements Sandbox {
         try {
           notes.push(...names.finish());
           if (later) notes.push(...later.finish());
-          if (isGone) forgetNote(names.isRestored());
         } finally {
+          forgetNote(names.isRestored(), [first.left() ?? []].flat());
           // The repositories are checked before the next command gets a plan. That plan would otherwise treat
           // them as known.
           if (created) {

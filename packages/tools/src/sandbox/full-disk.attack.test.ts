@@ -8,6 +8,7 @@ import { gitFolderSearch } from '../git/repositories/inner-git-folders.ts';
 import { watchRepositories } from '../git/repositories/new-repositories.ts';
 import { PackageRepositories } from '../git/repositories/package-repositories.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
+import { endCommandsNow } from '../shell/process-session.ts';
 import { runScript, watchedCommand } from '../testing/sandbox/watched-command.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { createHome, homePrefix } from './private/sandbox-home.ts';
@@ -136,6 +137,27 @@ test('18.1758: attack: a full disk makes the sandbox forget that a check was not
   unfinished().forget();
   expect(unfinished()).toMatchObject({ seen: [], names: [] });
 });
+
+test.for([
+  ['cannot rename a name', true, 1],
+  ['has renamed all names', false, 0],
+] as const)(
+  '18.1812: attack: the process exits while a command runs, and %s',
+  ([, isFull, left]) => {
+    const home = createHome(new Uint8Array(), []);
+    onTestFinished(() => home.remove());
+    const root = temporaryFolder();
+    const newNames = { folder: root, isProtected: (name: string) => name === '.vscode' };
+    const watch = watchNames([], [], new Map(), newNames);
+    noteNames(home.folder, root, { watched: [], known: [] });
+    mkdirSync(join(root, '.vscode'));
+    if (isFull) fill();
+    expect(endCommandsNow().join()).toContain('.vscode');
+    makeRoom();
+    watch.finish();
+    expect(findUnfinished(home.folder, homePrefix, root).names.length).toBe(left);
+  },
+);
 
 test('a name that another program has removed does not keep commands from starting', () => {
   const root = temporaryFolder();

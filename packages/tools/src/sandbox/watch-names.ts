@@ -35,7 +35,10 @@ export interface NameWatch {
    * changes.
    */
   finish(): readonly string[];
-  /** False if a file that appeared is still there after `finish`. The next command must check its name again. */
+  /**
+   * False if a file that appeared is still there after `finish`, or if `finish` has not checked all paths. The next command
+   * must check the names again.
+   */
   isRestored(): boolean;
 }
 
@@ -89,6 +92,7 @@ export function watchNames(
   /** The folders in which the command created too many names. */
   const crowded = new Set<string>();
   let isOver = false;
+  let isChecked = false;
   const onCrowd = (folder: string) => {
     if (isOver) return false;
     crowded.add(folder);
@@ -112,19 +116,22 @@ export function watchNames(
     restoreModes(modes);
     checkAll();
     restoreModes(modes);
+    isChecked = true;
     return sentencesOf(changed);
   };
-  open.add(checkLast);
+  const isRestored = () => isChecked && [...changed.values()].every(({ isThere }) => !isThere);
+  const last = { checkLast, isRestored };
+  open.add(last);
   return {
     blocked: controller.signal,
-    isRestored: () => [...changed.values()].every(({ isThere }) => !isThere),
+    isRestored,
     isExposed() {
       for (const { check } of ofHidden) check();
       return exposed.size > 0;
     },
     finish() {
       stopWatching();
-      open.delete(checkLast);
+      open.delete(last);
       return [
         ...checkLast(),
         ...[...crowded].map(
@@ -162,18 +169,23 @@ export function checkNames(names: readonly WatchedName[], newNames?: NewNames): 
   return sentencesOf(changed);
 }
 
-/**
- * For each running command, a function that checks the paths of the command a last time. The function returns
- * sentences about the changes.
- */
-const open = new Set<() => readonly string[]>();
+/** For each running command, a function that checks its paths a last time, see `NameWatch`. */
+const open = new Set<{
+  /** Returns sentences about the changes. */
+  checkLast(): readonly string[];
+  isRestored(): boolean;
+}>();
 
 /**
  * Checks the paths of all running commands a last time, synchronously. Call it if this process ends at once, after
- * the commands were killed. Returns sentences about the changes.
+ * the commands were killed. Returns sentences about the changes, and whether all names are restored.
  */
-export function checkOpenWatches(): readonly string[] {
-  return [...open].flatMap((check) => check());
+export function checkOpenWatches(): {
+  readonly notes: readonly string[];
+  readonly isRestored: boolean;
+} {
+  const notes = [...open].flatMap(({ checkLast }) => checkLast());
+  return { notes, isRestored: [...open].every(({ isRestored }) => isRestored()) };
 }
 
 interface NameCheck {

@@ -151,11 +151,11 @@ const minQuiet = 5;
  */
 export function endCommandsNow(): readonly string[] {
   if (running.size > 0) killNow();
-  waitForFirstProcesses();
+  const left = waitForFirstProcesses();
   // The check of a command that has ended may still run.
-  const notes = [...checkOpenWatches(), ...renameNewRepositories()];
-  forgetNames();
-  return notes;
+  const { notes, isRestored } = checkOpenWatches();
+  forgetNames(isRestored, left);
+  return [...notes, ...renameNewRepositories()];
 }
 
 function killNow(): void {

@@ -15,6 +15,8 @@ export interface FirstProcess {
    * bubblewrap has ended, and only once.
    */
   gone(): Promise<boolean>;
+  /** Returns the identity of the process for `isLeft` if `gone` resolved with false. Otherwise undefined. */
+  left(): string | undefined;
 }
 
 const open = new Set<number>();
@@ -30,6 +32,7 @@ export function openFirstProcess(folder: string): FirstProcess {
   unlinkSync(path);
   open.add(fd);
   let isOver = false;
+  let left: string | undefined;
   return {
     fd,
     // After the end, the number of the descriptor can belong to another file.
@@ -40,34 +43,59 @@ export function openFirstProcess(folder: string): FirstProcess {
           if (isGone(fd)) return true;
           await new Promise((resolve) => setTimeout(resolve, 1));
         }
-        return false;
+        left = identityIn(fd);
+        return left === undefined;
       } finally {
         isOver = true;
         open.delete(fd);
         closeSync(fd);
       }
     },
+    left: () => left,
   };
 }
 
-/** Waits for the first processes of all sandboxes. It is synchronous, for the end of this process. */
-export function waitForFirstProcesses(): void {
+/**
+ * Waits for the first processes of all sandboxes. Returns the identities of those that are not gone after a limited time.
+ * It is synchronous, for the end of this process.
+ */
+export function waitForFirstProcesses(): readonly string[] {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let looks = 0; looks < maxLooks && [...open].some((fd) => !isGone(fd)); looks++)
     Atomics.wait(pause, 0, 0, 1);
+  return [...open].flatMap((fd) => identityIn(fd) ?? []);
+}
+
+/** True if the process of an identity, see `FirstProcess.left`, still exists. */
+export function isLeft(identity: string): boolean {
+  return identityOf(Number.parseInt(identity, 10)) === identity;
 }
 
 /** Returns true also if bubblewrap has started no process. */
 function isGone(fd: number): boolean {
+  return identityIn(fd) === undefined;
+}
+
+function identityIn(fd: number): string | undefined {
   try {
     const pid = idIn(fd);
-    if (pid === undefined) return true;
+    return pid === undefined ? undefined : identityOf(pid);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the id of a first process and its start. Undefined if it is gone, or if it is not the first one of a sandbox. */
+function identityOf(pid: number): string | undefined {
+  try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     // A new process can get the same id. It is probably not the first process of a sandbox.
-    const isFirst = /^NSpid:.*\s1$/m.test(status);
-    return !isFirst || /^State:\s*[ZX]/m.test(status);
+    if (!/^NSpid:.*\s1$/m.test(status) || /^State:\s*[ZX]/m.test(status)) return undefined;
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name of the program can contain spaces and brackets. The start is the 20th field after the name.
+    return `${pid}-${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
   } catch {
-    return true;
+    return undefined;
   }
 }
 

@@ -15,7 +15,9 @@ import { expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { bundledProgram } from '../../../../../scripts/bundled-program.ts';
 import { fewOf } from '../../../../core/src/testing/runs.ts';
 import type { Sandbox } from '../../contract/sandbox.ts';
+import { isProtectedName } from '../../permissions/protected-paths.ts';
 import { bashTool } from '../../shell/bash-tool.ts';
+import { startPrepared } from '../../shell/start-prepared.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { runTool } from '../../testing/tool-context.ts';
 import { findSandbox } from '../find-sandbox.ts';
@@ -250,4 +252,33 @@ test('18.1183: attack: commands that cannot start keep their descriptors', async
   const before = opened();
   for (let n = 0; n < 5; n++) await expect(sandbox.prepare(request)).rejects.toThrow('ENOENT');
   expect(opened()).toBe(before);
+});
+
+test('18.1810: attack: a process that cannot be killed creates a protected name after the end of its command', async (context) => {
+  const { root, run, runElsewhere, open, notes } = await placeFor(context);
+  const env = { PATH: '/usr/bin:/bin' };
+  const wait = 'until [ -e go ]; do sleep 0.02; done; mkdir .vscode; touch made; sleep 1000';
+  const request = { root, env, command: ['sh', '-c', wait], protectNew: isProtectedName };
+  const sandbox = await open();
+  const prepared = await sandbox.prepare(request);
+  const { child, admitted } = startPrepared(prepared, { env, cwd: '/', stdio: ['ignore', 'ignore', 2] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await admitted;
+  // Another command uses the same plan.
+  const beside = await sandbox.prepare(request);
+  // Nobody can kill the process, so it still runs when the sandbox stops watching.
+  expect((await prepared.finish()).join()).toContain('cannot be stopped');
+  await expect(sandbox.prepare(request)).rejects.toThrow('they still run. Nothing was run');
+  await beside.finish();
+  await sandbox.settled();
+  writeFileSync(join(root, 'go'), '');
+  await expect.poll(() => existsSync(join(root, 'made')), { timeout: 60_000 }).toBe(true);
+  await expect(sandbox.prepare(request)).rejects.toThrow('they still run. Nothing was run');
+  expect(await runElsewhere('true')).toContain('they still run. Nothing was run');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await expect.poll(() => run('true'), { timeout: 60_000 }).toContain('The sandbox renamed');
+  expect(existsSync(join(root, '.vscode'))).toBe(false);
+  expect(await run('echo again')).toBe('again');
+  expect(notes()).toEqual([]);
 });

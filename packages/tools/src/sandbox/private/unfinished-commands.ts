@@ -9,8 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { SandboxError } from '../../contract/sandbox.ts';
 import type { EarlierKeys } from '../../git/repositories/earlier-keys.ts';
 import type { WatchedName } from '../protected-paths.ts';
+import { isLeft } from './first-process.ts';
 import { isAbandoned, isPrivate, notesFolder } from './private-folder.ts';
 
 // A process can end without a check of its commands: it can be killed, or run out of memory. A check can also be
@@ -25,8 +27,14 @@ interface Note {
   readonly names?: GuardedNames | undefined;
 }
 
-/** The ending of a note whose commands have ended without a complete check. */
+/**
+ * The ending of a note whose commands have ended without a complete check. Before it are the identities of the processes
+ * that could not be stopped, see `FirstProcess.left`.
+ */
 const unchecked = '.unchecked';
+const endOfUnchecked = /\.(?:([\d+-]+)\.)?unchecked$/;
+/** Maximum number of identities in the name of a note, because the system limits the length of names. */
+const maxLeft = 4;
 
 /** The names that a running command must not create or replace. */
 export interface GuardedNames {
@@ -52,15 +60,29 @@ export function noteRunning(folder: string, root: string, seen: EarlierKeys): Ru
   };
 }
 
-/** The notes of this process about unchecked commands that could not get their ending, for example on a full disk. */
-const keptNotes = new Set<string>();
+/**
+ * The notes of this process about unchecked commands that could not get their ending, for example on a full disk, and the
+ * ending.
+ */
+const keptNotes = new Map<string, string>();
 
-function keepNote(file: string): void {
+function keepNote(file: string, left: readonly string[] = []): void {
+  const end = left.length === 0 ? unchecked : `.${left.slice(0, maxLeft).join('+')}${unchecked}`;
   try {
-    renameSync(file, `${file}${unchecked}`);
+    renameSync(file, `${file}${end}`);
   } catch {
-    keptNotes.add(file);
+    keptNotes.set(file, end);
   }
+}
+
+/** The processes of earlier commands that this process could not stop, for each workspace. */
+const leftProcesses = new Map<string, readonly string[]>();
+
+/** Throws a `SandboxError` if one of these processes still exists, because it could change the workspace at any time. */
+function assertGone(root: string, left: readonly string[]): void {
+  if (!left.some(isLeft)) return;
+  const message = `Cannot run the command in the sandbox: processes of an earlier command in ${root} could not be stopped, and they still run. Nothing was run. Try again when they have ended`;
+  throw new SandboxError('cannot_confine', message, { path: root });
 }
 
 function writeNote(folder: string, note: Note): string {
@@ -71,31 +93,41 @@ function writeNote(folder: string, note: Note): string {
   return file;
 }
 
-/** For each note about names, a function that removes it. */
-const openNames = new Set<() => void>();
+type ForgetNames = (isRestored?: boolean, left?: readonly string[]) => void;
+
+/** For each note about names, the function that `noteNames` returned. */
+const openNames = new Set<ForgetNames>();
 
 /**
- * Notes the names that a command must not create. Call the returned function when they have been checked. If its
- * argument is false, some names could not be restored, and the next command checks them again.
+ * Notes the names that a command must not create. Call the returned function without arguments if the command did not
+ * start. Call it with arguments when the names have been checked. If `isRestored` is false, some names could not be
+ * restored. If `left` contains identities of first processes, they can still create names. In both cases, the next command
+ * checks the names again. Throws a `SandboxError` if processes of an earlier command are left in the workspace.
  */
-export function noteNames(
-  folder: string,
-  root: string,
-  names: GuardedNames,
-): (isRestored?: boolean) => void {
+export function noteNames(folder: string, root: string, names: GuardedNames): ForgetNames {
+  assertGone(root, leftProcesses.get(root) ?? []);
+  leftProcesses.delete(root);
   const file = writeNote(folder, { root, names });
-  const forget = (isRestored = true) => {
+  const forget: ForgetNames = (isRestored = true, left = []) => {
     openNames.delete(forget);
-    if (isRestored) rmSync(file, { force: true });
-    else keepNote(file);
+    if (left.length > 0) leftProcesses.set(root, [...(leftProcesses.get(root) ?? []), ...left]);
+    try {
+      if (isRestored && left.length === 0) rmSync(file, { force: true });
+      else keepNote(file, left);
+    } catch {
+      // The note stays. The next process checks the names again.
+    }
   };
   openNames.add(forget);
   return forget;
 }
 
-/** Removes all notes about names. Call it at the end of this process, after it has checked the names. */
-export function forgetNames(): void {
-  for (const forget of [...openNames]) forget();
+/**
+ * Removes or keeps all notes about names, see `noteNames`. Call it at the end of this process, after it has checked the
+ * names.
+ */
+export function forgetNames(isRestored: boolean, left: readonly string[]): void {
+  for (const forget of [...openNames]) forget(isRestored, left);
 }
 
 /** The notes about commands that nobody has checked completely. */
@@ -110,7 +142,7 @@ export interface UnfinishedCommands {
 
 /**
  * Returns the notes about a workspace in a private folder, and in the folders beside it. Notes about commands that still
- * run do not count.
+ * run do not count. Throws a `SandboxError` if processes of an earlier command are left in the workspace.
  */
 export function findUnfinished(folder: string, prefix: string, root: string): UnfinishedCommands {
   const place = dirname(folder);
@@ -126,6 +158,10 @@ export function findUnfinished(folder: string, prefix: string, root: string): Un
       .filter((file) => isOver || file.endsWith(unchecked) || keptNotes.has(file))
       .flatMap((file) => readNote(file, root) ?? []);
   });
+  for (const { file } of notes) {
+    const [, left] = endOfUnchecked.exec(keptNotes.get(file) ?? file) ?? [];
+    assertGone(root, left?.split('+') ?? []);
+  }
   return {
     seen: notes.flatMap(({ seen }) => (seen === undefined ? [] : new Set(seen))),
     names: notes.flatMap(({ names }) => names ?? []),
