@@ -357,6 +357,8 @@ function endNote(
       return 'It was aborted before it finished';
     case 'blocked':
       return 'It was stopped by the sandbox';
+    case 'stuck':
+      return 'The sandbox stopped the command, because a file system call of Millrace waited for too long and Millrace could not check the folder. The command may have caused it';
     case 'exited':
       if (signal !== null) return `It was killed by ${signal}`;
       return exitCode === 0 ? undefined : `Exit code ${exitCode}`;

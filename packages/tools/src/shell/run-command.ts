@@ -34,8 +34,11 @@ interface Exit {
 
 /** Describes how a command ended. */
 export interface CommandOutcome extends Exit {
-  /** The reason why the command ended. `blocked` means that it created a forbidden file. */
-  readonly reason: 'exited' | 'timed_out' | 'aborted' | 'blocked';
+  /**
+   * The reason why the command ended. `blocked` means that it created a forbidden file, and `stuck` that it kept this
+   * process from checking what it created.
+   */
+  readonly reason: 'exited' | 'timed_out' | 'aborted' | 'blocked' | 'stuck';
   /** Number of background processes that still ran after the command and were stopped. */
   readonly leftRunning: number;
   /** Number of processes that could not be stopped. */
@@ -53,7 +56,7 @@ export async function runCommand(
   const { reader, writer } = await openPipe(options.cwd);
   const pipe = readPipe(reader, options.onOutput);
   try {
-    const { child, admitted } = startShell(command, writer, options);
+    const { child, admitted, isStuck } = startShell(command, writer, options);
     const exited = exitOf(child, options);
     // Without a process id, the command did not start, and `exited` rejects with the reason.
     const start = { leader: child.pid ?? 0, exited, outputEnded: pipe.ended };
@@ -63,7 +66,8 @@ export async function runCommand(
     await pipe.drain();
     // A program that cannot be stopped may never be admitted.
     if (!('unstopped' in ended) || ended.unstopped === 0) await admitted;
-    return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
+    const reason = isStuck() ? ({ reason: 'stuck' } as const) : {};
+    return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended, ...reason };
   } finally {
     pipe.close();
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { Writable } from 'node:stream';
 import { type PreparedCommand, SandboxError } from '../contract/sandbox.ts';
 import { startLine } from '../sandbox/command-limits.ts';
+import { stopIfStuck } from './stuck-thread.ts';
 
 /** Options of `startPrepared`. */
 export interface StartPreparedOptions extends Omit<SpawnOptions, 'stdio'> {
@@ -22,6 +23,11 @@ export interface StartedProgram {
    * sandbox is not as planned. The command then does not run, and the program ends by itself.
    */
   readonly admitted: Promise<void>;
+  /**
+   * Returns true if the sandbox was killed, because it kept this process waiting in a file system call, so that this
+   * process could not check what the command did.
+   */
+  isStuck(): boolean;
 }
 
 /**
@@ -50,7 +56,8 @@ export function startPrepared(
     check === undefined ? Promise.resolve() : admit(child, child.stdio[gateAt], check);
   // The caller may learn of a program that did not start before it uses the promise.
   admitted.catch(() => {});
-  return { child, admitted };
+  const isStuck = check === undefined ? () => false : stopIfStuck(child);
+  return { child, admitted, isStuck };
 }
 
 async function admit(

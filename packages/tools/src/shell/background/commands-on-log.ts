@@ -63,6 +63,7 @@ export function describeEnd({ reason, exitCode, signal }: CommandOutcome): strin
     case 'aborted':
       return 'was stopped';
     case 'blocked':
+    case 'stuck':
       return stoppedBySandbox;
     case 'exited':
       return signal === null ? `ended with exit code ${exitCode}` : `was killed by ${signal}`;
