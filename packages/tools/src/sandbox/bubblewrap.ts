@@ -459,7 +459,7 @@ function namesLeft(root: string, unfinished: UnfinishedCommands | undefined): st
 }
 
 const unfinishedCommand =
-  'Millrace was killed while a command ran in this folder, so the sandbox has checked the folder now.';
+  'An earlier command in this folder was not checked completely, so the sandbox has checked the folder now.';
 
 const stillRuns =
   'Processes of the command cannot be stopped, so the sandbox cannot check what they still do. Tell the user before git is used.';

@@ -20,7 +20,7 @@ import { renameNew } from './removal/rename-at-end.ts';
 import type { FoundRepositories, RepositorySearch } from './repository-search.ts';
 
 /** The result of a check of what earlier commands left. */
-export interface CheckedLeft {
+interface CheckedLeft {
   /** Sentences about what was renamed. */
   readonly renamed: readonly string[];
   readonly isComplete: boolean;

@@ -93,7 +93,10 @@ describe.for(sandboxUsers)('as %s', (user) => {
   test.for([
     ['an empty .git', 'mkdir -p sub/.git'],
     ['a broken .git', 'mkdir sub; echo x > sub/.git'],
-    ['a repository', 'git init -q sub'],
+    [
+      'a repository',
+      'mkdir -p sub/.git/objects sub/.git/refs; echo ref: refs/heads/main > sub/.git/HEAD; touch sub/.git/config',
+    ],
   ])(
     '18.1830: attack: a command creates %s at the path of a later submodule',
     async ([, create], context) => {
@@ -295,7 +298,7 @@ describe('a prefix rule for git', () => {
     const running = runTool(bash, { command: commit });
     await started({ workspace: root });
     let isOver = false;
-    const later = runTool(bash, { command: 'echo later' }).finally(() => {
+    const later = runTool(bash, { command: 'touch x; echo later' }).finally(() => {
       isOver = true;
     });
     await setTimeout(100);

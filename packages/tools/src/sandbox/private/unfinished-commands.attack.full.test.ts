@@ -137,7 +137,7 @@ test('18.1700: attack: a command creates protected names after its process was s
     ...['.npmrc', 'link', '.envrc'],
   ]);
   const text = await run('ls');
-  expect(text).toContain('Millrace was killed while a command ran in this folder');
+  expect(text).toContain('An earlier command in this folder was not checked completely');
   for (const name of ['.vscode', 'a.code-workspace', '.npmrc']) {
     expect(text).toContain(`The sandbox renamed ${join(root, name)}`);
     expect(existsSync(join(root, name))).toBe(false);
@@ -261,7 +261,11 @@ test('18.1810: attack: a process that cannot be killed creates a protected name 
   const request = { root, env, command: ['sh', '-c', wait], protectNew: isProtectedName };
   const sandbox = await open();
   const prepared = await sandbox.prepare(request);
-  const { child, admitted } = startPrepared(prepared, { env, cwd: '/', stdio: ['ignore', 'ignore', 2] });
+  const { child, admitted } = startPrepared(prepared, {
+    env,
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 2],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   await admitted;
   // Another command uses the same plan.
