@@ -17,7 +17,7 @@ export interface SettingsPlaces {
   readonly programs: ReadonlySet<string>;
   /** The links on the way to hooks and included files. */
   readonly links: ReadonlySet<string>;
-  /** Paths of hooks and files that start with `~user` or `%(prefix)`. They can lead to any place. */
+  /** What cannot be found: paths that start with `~user` or `%(prefix)`, and files above the limit. */
   readonly unclear: readonly string[];
 }
 
@@ -45,7 +45,10 @@ export function placesInSettings(
   const settings: GitSetting[] = [];
   let left = maxFiles;
   for (const file of all) {
-    if (left-- === 0) break;
+    if (left-- === 0) {
+      unclear.push(`more than ${maxFiles} files`);
+      break;
+    }
     onRead(file);
     for (const setting of readGitSettings(contentOf(file) ?? '')) {
       const { section, key, value } = setting;

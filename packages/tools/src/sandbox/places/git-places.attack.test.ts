@@ -26,3 +26,10 @@ test.for([
   if (variable !== undefined) vi.stubEnv(variable, join(home, value));
   expect(gitPlaces(root, new RepositorySearch()).guarded).toContain(join(root, '.githooks'));
 });
+
+test('18.1833: attack: many included files hide the settings of the user', () => {
+  const includes = Array.from({ length: 60 }, (_, n) => `[include]\n\tpath = f${n}\n`).join('');
+  writeTree(root, { '.git/config': includes });
+  writeTree(home, { '.gitconfig': '[core]\n\thooksPath = .githooks\n' });
+  expect(() => gitPlaces(root, new RepositorySearch())).toThrow('more than 50 files');
+});

@@ -233,7 +233,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
 }
 
 function unclearPlace(git: string, path: string): SandboxError {
-  const message = `Cannot protect the repository ${git}: its settings name ${path}, and Millrace cannot find this place. Replace it by an absolute path, or switch the sandbox off`;
+  const message = `Cannot protect the repository ${git}: its settings name ${path}, and Millrace cannot find all these places. Replace a path by an absolute one, remove files, or switch the sandbox off`;
   return new SandboxError('cannot_confine', message, { path: git });
 }
 

@@ -176,7 +176,7 @@ describe.for(sandboxUsers)('as %s', (user) => {
     const agent = await attackAgent(user, context);
     agent.write(agent.workspace, repository(config));
     const text = await agent.run('', { input: { command: 'touch ran' } });
-    expect(text).toContain('Replace it by an absolute path');
+    expect(text).toContain('Replace a path by an absolute one');
     expect(existsSync(join(agent.workspace, 'ran'))).toBe(false);
   });
 
