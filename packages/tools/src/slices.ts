@@ -23,3 +23,20 @@ export function slices(): () => Promise<void> | undefined {
   };
   return () => (performance.now() - start < sliceMs ? undefined : pause());
 }
+
+/** Runs all steps of some work at once. */
+export function runAtOnce<Result>(steps: Generator<undefined, Result>): Result {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** Runs all steps of some work, and lets other work of the process run between its slices. */
+export async function runInSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+  const nextSlice = slices();
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    const pause = nextSlice();
+    if (pause !== undefined) await pause;
+  }
+}

@@ -1,4 +1,4 @@
-import { slices } from '../slices.ts';
+import { runAtOnce, runInSlices } from '../slices.ts';
 import { type EntryStart, findExtension, findExtensionRisk } from './index-extensions.ts';
 import {
   entryAt,
@@ -35,18 +35,12 @@ const entryTypes: readonly number[] = [fileTypes.file, fileTypes.link, fileTypes
  * The function reads the versions 2, 3 and 4 of git's format `gitformat-index`, with SHA-1 hashes.
  */
 export function findIndexRisk(index: Buffer): string | undefined {
-  return endOf(riskSteps(index));
+  return runAtOnce(riskSteps(index));
 }
 
 /** Like `findIndexRisk`, but it lets other work of the process run. A large index needs seconds. */
 export async function findIndexRiskInSlices(index: Buffer): Promise<string | undefined> {
-  const steps = riskSteps(index);
-  const nextSlice = slices();
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done === true) return step.value;
-    const pause = nextSlice();
-    if (pause !== undefined) await pause;
-  }
+  return runInSlices(riskSteps(index));
 }
 
 function* riskSteps(index: Buffer): Generator<undefined, string | undefined> {
@@ -57,13 +51,6 @@ function* riskSteps(index: Buffer): Generator<undefined, string | undefined> {
     if (error instanceof RangeError) return 'the index is damaged';
     throw error;
   }
-}
-
-/** Runs all steps at once. */
-function endOf<Result>(steps: Generator<undefined, Result>): Result {
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
 }
 
 /**
@@ -174,7 +161,7 @@ interface ReadEntries {
 
 /** Reads the entries of an index. Throws a `RangeError` if it has a different form. */
 function readEntries(...about: Parameters<typeof entrySteps>): ReadEntries {
-  return endOf(entrySteps(...about));
+  return runAtOnce(entrySteps(...about));
 }
 
 /** The number of entries after which other work may run. They need some milliseconds. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { runAtOnce } from '../slices.ts';
 
 /**
  * The size of the hashes in an index, in bytes: SHA-1, or SHA-256 if the settings of the repository
@@ -8,10 +9,7 @@ export type HashBytes = 20 | 32;
 
 /** True if the file ends with its hash, or with zeros, which git writes with the setting `index.skipHash`. */
 export function hasOwnHash(index: Buffer, hashBytes: HashBytes): boolean {
-  const steps = hashSteps(index, hashBytes);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
+  return runAtOnce(hashSteps(index, hashBytes));
 }
 
 /** The number of bytes to hash in one step. They need some milliseconds. */

@@ -1,6 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { SandboxError } from '../../contract/sandbox.ts';
+import { runAtOnce, runInSlices } from '../../slices.ts';
 import { IndexReader, type ReadIndex } from '../index-reader.ts';
 import { hasRepository } from './has-repository.ts';
 import {
@@ -85,9 +85,6 @@ export interface FoundRepositories {
 /** Maximum number of repositories that a search finds. Then the search stops. */
 const maxFound = 10 * maxRepositories;
 
-/** A search in slices lets other work run after this time, in milliseconds. */
-const sliceMs = 2;
-
 /**
  * Finds repositories in the folders below a root. It remembers the folders that it has read, and the next
  * search reads only folders that have changed.
@@ -130,10 +127,7 @@ export class RepositorySearch {
    * still returns the repositories that it found.
    */
   survey(root: string, folders: readonly string[] = [root]): FoundRepositories {
-    const search = this.#search(root, folders);
-    let step = search.next();
-    while (step.done !== true) step = search.next();
-    return step.value;
+    return runAtOnce(this.#search(root, folders));
   }
 
   /**
@@ -141,13 +135,7 @@ export class RepositorySearch {
    * slices.
    */
   async surveyInSlices(root: string, folders: readonly string[]): Promise<FoundRepositories> {
-    const search = this.#search(root, folders);
-    for (let start = performance.now(), step = search.next(); ; step = search.next()) {
-      if (step.done === true) return step.value;
-      if (performance.now() - start < sliceMs) continue;
-      await setImmediate();
-      start = performance.now();
-    }
+    return runInSlices(this.#search(root, folders));
   }
 
   /** Searches the folders and yields after each folder. The caller can pause the search there. */
