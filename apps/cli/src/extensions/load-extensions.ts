@@ -116,7 +116,7 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   };
 }
 
-/** What a session uses of a plugin. */
+/** The parts of a plugin that a session uses. */
 export interface LoadedPlugin {
   readonly layout: PluginLayout;
   readonly found: Found;

@@ -17,7 +17,7 @@ export interface SettingsPlaces {
   readonly programs: ReadonlySet<string>;
   /** The links on the way to hooks and included files. */
   readonly links: ReadonlySet<string>;
-  /** What cannot be found: paths that start with `~user` or `%(prefix)`, and files above the limit. */
+  /** Reasons why some places are unknown: paths that start with `~user` or `%(prefix)`, and too many files. */
   readonly unclear: readonly string[];
 }
 

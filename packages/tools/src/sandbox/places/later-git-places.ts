@@ -105,7 +105,7 @@ function stampOf(path: string): string {
   }
 }
 
-/** What a plan knows about git. */
+/** The places of git that a plan guards, and the files from which the plan knows them. */
 interface KnownPlaces {
   readonly root: string;
   /** The folders that commands may change. */
